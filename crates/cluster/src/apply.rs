@@ -56,7 +56,7 @@ struct Answers<T> {
 }
 
 /// The layouts that a node knows.
-struct Known {
+struct NodeLayouts {
     layouts: Layouts,
     accepted: Vec<Layout>,
 }
@@ -74,14 +74,14 @@ pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layout
     let base = &topology.layouts;
     let voters = voters(&topology);
     let known = all(&voters, known_by).await;
-    overtaken(cluster, base, &known).await?;
+    check_no_newer_layout(cluster, base, &known).await?;
     majority(&known, voters.len(), base.current.number + 1)?;
-    let half_done = half_done(&known);
+    let unfinished_layouts = unfinished_layouts(&known);
     let roles = checked(roles, &base.current.roles)?;
-    if roles == base.current.roles && half_done.is_empty() {
+    if roles == base.current.roles && unfinished_layouts.is_empty() {
         return Ok(base.clone());
     }
-    let newest = half_done
+    let newest = unfinished_layouts
         .last()
         .map_or(base.current.number, |layout| layout.number);
     let next = Layout {
@@ -94,10 +94,10 @@ pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layout
     // The second time: another layout may have been accepted before ours (see the head of the
     // file).
     let known = all(&voters, known_by).await;
-    overtaken(cluster, base, &known).await?;
+    check_no_newer_layout(cluster, base, &known).await?;
     majority(&known, voters.len(), next.number)?;
-    let possible = still_possible(&known, &next, voters.len());
-    let strange = |layout: &&Layout| layout.number > next.number || !half_done.contains(layout);
+    let possible = possible_layouts(&known, &next, voters.len());
+    let strange = |layout: &&Layout| layout.number > next.number || !unfinished_layouts.contains(layout);
     if let Some(other) = possible.iter().find(strange) {
         return Err(ApplyError::Overtaken { number: other.number });
     }
@@ -139,10 +139,10 @@ where
 
 /// Asks for the layouts in force last, so that a layout that comes into force between the two
 /// requests is seen.
-async fn known_by(node: Arc<dyn Node>) -> Result<Known, NodeError> {
+async fn known_by(node: Arc<dyn Node>) -> Result<NodeLayouts, NodeError> {
     let accepted = node.accepted().await?;
     let layouts = node.layouts().await?;
-    Ok(Known { layouts, accepted })
+    Ok(NodeLayouts { layouts, accepted })
 }
 
 fn majority<T>(answers: &Answers<T>, nodes: usize, number: u64) -> Result<(), ApplyError> {
@@ -164,7 +164,11 @@ async fn propose(voters: &[Arc<dyn Node>], layout: &Layout) -> Result<(), ApplyE
 
 /// Fails if a node has a newer layout in force than the one we started from, and adopts that
 /// layout.
-async fn overtaken(cluster: &Arc<Cluster>, base: &Layouts, known: &Answers<Known>) -> Result<(), ApplyError> {
+async fn check_no_newer_layout(
+    cluster: &Arc<Cluster>,
+    base: &Layouts,
+    known: &Answers<NodeLayouts>,
+) -> Result<(), ApplyError> {
     let newest = known.good.iter().map(|(_, known)| &known.layouts);
     match newest.max_by_key(|layouts| layouts.current.number) {
         Some(newest) if newest.current.number > base.current.number => {
@@ -178,7 +182,7 @@ async fn overtaken(cluster: &Arc<Cluster>, base: &Layouts, known: &Answers<Known
 }
 
 /// Returns the layouts accepted somewhere and not in force, each once, in order of number.
-fn half_done(known: &Answers<Known>) -> Vec<Layout> {
+fn unfinished_layouts(known: &Answers<NodeLayouts>) -> Vec<Layout> {
     let mut layouts: Vec<Layout> = Vec::new();
     for layout in known.good.iter().flat_map(|(_, known)| &known.accepted) {
         if !layouts.contains(layout) {
@@ -192,14 +196,14 @@ fn half_done(known: &Answers<Known>) -> Vec<Layout> {
 /// Returns the accepted layouts other than `next` that are in force somewhere or still may be. A
 /// node that holds `next` and not another layout has refused that layout forever. The remaining
 /// nodes must be able to form a majority for it.
-fn still_possible(known: &Answers<Known>, next: &Layout, nodes: usize) -> Vec<Layout> {
+fn possible_layouts(known: &Answers<NodeLayouts>, next: &Layout, nodes: usize) -> Vec<Layout> {
     let refused = |layout: &Layout| {
         let accepted = known.good.iter().map(|(_, known)| &known.accepted);
         accepted
             .filter(|all| all.contains(next) && !all.contains(layout))
             .count()
     };
-    let mut layouts = half_done(known);
+    let mut layouts = unfinished_layouts(known);
     layouts.retain(|layout| {
         layout != next && (layout.number > next.number || nodes - refused(layout) > nodes / 2)
     });

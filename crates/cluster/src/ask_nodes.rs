@@ -18,19 +18,19 @@ use super::wire::remote_node::RemoteNode;
 
 /// Longest wait for the layouts of other nodes. Shorter could miss the newest layouts, which then
 /// arrive with the first requests. Longer is added to every start while a node is down.
-const TELL_MAX: Duration = Duration::from_secs(3);
+const ANSWER_MAX: Duration = Duration::from_secs(3);
 
 /// The other nodes of the cluster file, and their answers about layouts.
-pub(super) enum Others {
+pub(super) enum OtherNodes {
     /// There are no other nodes.
     Alone,
     /// At least one answered.
-    Told(Told),
+    Answered(LayoutAnswer),
     /// No node answered, at these addresses.
     Silent(String),
 }
 
-impl Others {
+impl OtherNodes {
     /// Asks the other nodes of the cluster file, and waits for all answers.
     pub(super) async fn ask(settings: &NodeSettings) -> Self {
         let roles = settings.cluster.as_ref().map(ClusterFile::roles);
@@ -39,13 +39,13 @@ impl Others {
         if others.is_empty() {
             return Self::Alone;
         }
-        let told = match settings.trust() {
+        let answers = match settings.trust() {
             Ok(trust) => layouts_of(others.iter(), &trust).await,
             // The node cannot start without its keys anyway, and the start reports that error.
             Err(_) => None,
         };
-        match told {
-            Some(told) => Self::Told(told),
+        match answers {
+            Some(answer) => Self::Answered(answer),
             None => {
                 let addresses: Vec<_> = others.iter().map(|node| node.address.as_str()).collect();
                 Self::Silent(addresses.join(", "))
@@ -55,7 +55,7 @@ impl Others {
 }
 
 /// What other nodes answered about their layouts.
-pub(super) struct Told {
+pub(super) struct LayoutAnswer {
     /// The newest layouts in force.
     pub(super) layouts: Layouts,
     /// The node that sent them.
@@ -65,14 +65,22 @@ pub(super) struct Told {
 }
 
 /// Asks nodes for their layouts in parallel. Returns `None` if no node answers.
-pub(super) async fn layouts_of<'a>(nodes: impl Iterator<Item = &'a NodeRole>, trust: &Trust) -> Option<Told> {
+pub(super) async fn layouts_of<'a>(
+    nodes: impl Iterator<Item = &'a NodeRole>,
+    trust: &Trust,
+) -> Option<LayoutAnswer> {
     let layout_log = LayoutLog::new(no_layouts(), Vec::new(), Vec::new());
     let peers = Peers::new("newcomer", trust.clone(), BTreeMap::new(), layout_log);
-    let told = join_all(nodes.map(|node| timeout(TELL_MAX, told_by(&peers, node)))).await;
-    let told: Vec<_> = told.into_iter().filter_map(|told| told.ok().flatten()).collect();
-    let holds = told.iter().any(|told| told.holds);
-    let newest = told.into_iter().max_by_key(|told| told.layouts.current.number)?;
-    Some(Told { holds, ..newest })
+    let answers = join_all(nodes.map(|node| timeout(ANSWER_MAX, layouts_of_node(&peers, node)))).await;
+    let answers: Vec<_> = answers
+        .into_iter()
+        .filter_map(|answers| answers.ok().flatten())
+        .collect();
+    let holds = answers.iter().any(|answers| answers.holds);
+    let newest = answers
+        .into_iter()
+        .max_by_key(|answers| answers.layouts.current.number)?;
+    Some(LayoutAnswer { holds, ..newest })
 }
 
 /// Returns the layouts of a process that has not asked any node yet.
@@ -94,14 +102,14 @@ fn no_layouts() -> Layouts {
     }
 }
 
-async fn told_by(peers: &Arc<Peers>, role: &NodeRole) -> Option<Told> {
+async fn layouts_of_node(peers: &Arc<Peers>, role: &NodeRole) -> Option<LayoutAnswer> {
     let node = RemoteNode(peers.peer(LayoutTag::NONE, role));
     let (layouts, status) = (node.layouts().await.ok()?, node.status().await.ok()?);
     let holds = status
         .volumes
         .iter()
         .any(|volume| volume.replicas + volume.tombstones > 0);
-    Some(Told {
+    Some(LayoutAnswer {
         layouts,
         by: status.id,
         holds,

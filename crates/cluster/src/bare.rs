@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use placement::Layouts;
-use store::{Cluster, Connect, LayoutTag, Patience, Store, Topology, merge};
+use store::{Cluster, Connect, LayoutTag, Store, Timeouts, Topology, merge};
 use store_protocol::{Node, NodeId, Volume, VolumeId};
 
 use super::layout_log::{LayoutLog, LayoutsFile};
@@ -62,12 +62,12 @@ impl BareNode {
         &self,
         before: Option<&Topology>,
         connect: Box<dyn Connect>,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Store {
         let layouts = self.0.layout_log.layouts().await;
-        let cluster = Cluster::beside(before, Some(self.0.id.clone()), layouts, connect);
+        let cluster = Cluster::with_tables_of(before, Some(self.0.id.clone()), layouts, connect);
         self.0.layout_log.tell(&cluster);
-        let store = Store::with_patience(cluster, patience);
+        let store = Store::with_timeouts(cluster, timeouts);
         self.0.begin(store.clone(), None);
         store
     }

@@ -24,10 +24,10 @@ use super::wire::client::Peers;
 
 /// How long a command waits for a node that is starting or stopping: its volumes are locked but it
 /// does not answer.
-const SETTLE_MAX: Duration = Duration::from_secs(5);
+const RETRY_FOR: Duration = Duration::from_secs(5);
 
 /// Time between two attempts.
-const SETTLE_STEP: Duration = Duration::from_millis(50);
+const RETRY_EVERY: Duration = Duration::from_millis(50);
 
 /// A command that has sent no request for this long has ended: between two requests it only reads
 /// or prints a little.
@@ -52,14 +52,14 @@ pub enum ConnectSettings {
 /// A connection to a store. Call [`Connection::close`] at the end.
 pub struct Connection {
     store: Store,
-    through: Through,
+    through: ServingNode,
     /// Given volumes that the running node does not have open.
-    strangers: Vec<PathBuf>,
+    unopened_volumes: Vec<PathBuf>,
 }
 
-enum Through {
-    Node(NodeId),
-    Myself(Box<RunningNode>),
+enum ServingNode {
+    Other(NodeId),
+    Own(Box<RunningNode>),
 }
 
 /// Why a command cannot reach its store.
@@ -109,17 +109,17 @@ async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Co
         makes_volumes,
         ..settings
     };
-    let deadline = Instant::now() + SETTLE_MAX;
+    let deadline = Instant::now() + RETRY_FOR;
     loop {
         if let Some(connection) = through_running_node(&settings).await {
             return Ok(connection);
         }
         match start(settings.clone()).await {
-            Ok(node) => return Ok(Connection::myself(node)),
+            Ok(node) => return Ok(Connection::with_own_node(node)),
             // Listening fails if a node that is about to lock the volumes already listens on the
             // same address.
             Err(StartError::InUse { .. } | StartError::Listen { .. }) if Instant::now() < deadline => {
-                sleep(SETTLE_STEP).await;
+                sleep(RETRY_EVERY).await;
             }
             Err(StartError::InUse { path, detail }) => {
                 let detail = format!("volume {} is in use: {detail}", path.display());
@@ -134,12 +134,12 @@ async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Co
 async fn through_running_node(settings: &NodeSettings) -> Option<Connection> {
     let beacons = settings.volumes.iter();
     let beacons = beacons.filter_map(|volume| Beacon::read(&volume.path).ok().flatten());
-    let mut asked: Vec<Beacon> = Vec::new();
+    let mut tried: Vec<Beacon> = Vec::new();
     for beacon in beacons {
-        if asked.contains(&beacon) {
+        if tried.contains(&beacon) {
             continue;
         }
-        asked.push(beacon.clone());
+        tried.push(beacon.clone());
         let trust = beacon.trust()?;
         let role = NodeRole {
             id: beacon.node.clone(),
@@ -147,12 +147,12 @@ async fn through_running_node(settings: &NodeSettings) -> Option<Connection> {
             address: beacon.address.clone(),
         };
         if let Some(told) = layouts_of([&role].into_iter(), &trust).await {
-            let strangers = strangers(settings, &beacon);
+            let unopened_volumes = unopened_volumes(settings, &beacon);
             let addresses = BTreeMap::from([(beacon.node.clone(), beacon.address)]);
             return Some(Connection {
                 store: client(told.layouts, trust, addresses),
-                through: Through::Node(beacon.node),
-                strangers,
+                through: ServingNode::Other(beacon.node),
+                unopened_volumes,
             });
         }
         tracing::debug!(node = %beacon.node, pid = beacon.pid, "the node of this beacon does not answer");
@@ -161,18 +161,18 @@ async fn through_running_node(settings: &NodeSettings) -> Option<Connection> {
 }
 
 /// Returns the given volumes that do not have this beacon.
-fn strangers(settings: &NodeSettings, beacon: &Beacon) -> Vec<PathBuf> {
+fn unopened_volumes(settings: &NodeSettings, beacon: &Beacon) -> Vec<PathBuf> {
     let paths = settings.volumes.iter().map(|volume| volume.path.clone());
-    let strange = |path: &PathBuf| !Beacon::read(path).is_ok_and(|found| found.as_ref() == Some(beacon));
-    let strangers: Vec<_> = paths.filter(strange).collect();
-    for path in &strangers {
+    let is_unopened = |path: &PathBuf| !Beacon::read(path).is_ok_and(|found| found.as_ref() == Some(beacon));
+    let unopened_volumes: Vec<_> = paths.filter(is_unopened).collect();
+    for path in &unopened_volumes {
         tracing::warn!(
             "{} is not open in the running process (node {}) and is ignored",
             path.display(),
             beacon.node
         );
     }
-    strangers
+    unopened_volumes
 }
 
 async fn through_cluster(cluster: &ClusterFile, trust: Trust) -> Result<Connection, ConnectError> {
@@ -183,8 +183,8 @@ async fn through_cluster(cluster: &ClusterFile, trust: Trust) -> Result<Connecti
     })?;
     Ok(Connection {
         store: client(told.layouts, trust, BTreeMap::new()),
-        through: Through::Node(told.by),
-        strangers: Vec::new(),
+        through: ServingNode::Other(told.by),
+        unopened_volumes: Vec::new(),
     })
 }
 
@@ -202,11 +202,11 @@ fn client(layouts: Layouts, trust: Trust, addresses: BTreeMap<NodeId, String>) -
 }
 
 impl Connection {
-    fn myself(node: RunningNode) -> Self {
+    fn with_own_node(node: RunningNode) -> Self {
         Self {
             store: node.store(),
-            through: Through::Myself(Box::new(node)),
-            strangers: Vec::new(),
+            through: ServingNode::Own(Box::new(node)),
+            unopened_volumes: Vec::new(),
         }
     }
 
@@ -219,19 +219,19 @@ impl Connection {
     /// volumes itself.
     pub fn through(&self) -> Option<&NodeId> {
         match &self.through {
-            Through::Node(node) => Some(node),
-            Through::Myself(_) => None,
+            ServingNode::Other(node) => Some(node),
+            ServingNode::Own(_) => None,
         }
     }
 
     /// Waits until no other command works through this process, because closing it would interrupt
     /// them. Returns at once if there was no other command.
     pub async fn quiet(&self) {
-        let Through::Myself(node) = &self.through else {
+        let ServingNode::Own(node) = &self.through else {
             return;
         };
         let counters = node.counters();
-        let asked = || {
+        let tried = || {
             counters
                 .counts()
                 .iter()
@@ -239,20 +239,20 @@ impl Connection {
                 .sum::<u64>()
         };
         let mut before = 0;
-        while counters.in_flight() > 0 || asked() > before {
-            before = asked();
+        while counters.in_flight() > 0 || tried() > before {
+            before = tried();
             sleep(QUIET_FOR).await;
         }
     }
 
     /// Returns the given directories that the running node does not have open. They are ignored.
     pub fn strangers(&self) -> &[PathBuf] {
-        &self.strangers
+        &self.unopened_volumes
     }
 
     /// Closes the volumes if this process has opened them.
     pub async fn close(self) {
-        if let Through::Myself(node) = self.through {
+        if let ServingNode::Own(node) = self.through {
             node.shutdown().await;
         }
     }

@@ -64,7 +64,7 @@ impl Directory {
     }
 
     /// Describes the directory for an operator who looks for a missing volume.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn description(&self) -> String {
         let path = self.path.display();
         match &self.state {
             DirectoryState::Absent => format!("{path} is absent"),
@@ -76,9 +76,9 @@ impl Directory {
 }
 
 /// Describes several directories.
-pub(super) fn told(directories: &[Directory]) -> String {
-    let told: Vec<_> = directories.iter().map(Directory::told).collect();
-    told.join(", ")
+pub(super) fn describe(directories: &[Directory]) -> String {
+    let descriptions: Vec<_> = directories.iter().map(Directory::description).collect();
+    descriptions.join(", ")
 }
 
 fn state_of(path: &Path) -> DirectoryState {

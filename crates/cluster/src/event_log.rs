@@ -48,7 +48,7 @@ impl EventLog {
     pub(super) fn of(log: &FixityLog) -> Self {
         let counts = Arc::new(Counts::default());
         let heard = counts.clone();
-        log.listen(Box::new(move |event| heard.hear(event)));
+        log.listen(Box::new(move |event| heard.record(event)));
         let telling = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(LOOK_EVERY).await;
@@ -62,7 +62,7 @@ impl EventLog {
 }
 
 impl Counts {
-    fn hear(&self, event: &FixityEvent) {
+    fn record(&self, event: &FixityEvent) {
         let Some(kind) = kind_of(&event.event) else {
             if let Some(line) = line_of(event) {
                 tracing::info!(target: NEWS, "{line}");
@@ -136,10 +136,10 @@ mod tests {
     fn thousands_are_one_line_a_minute() {
         let counts = Counts::default();
         let volume = VolumeId::from("n/d".to_owned());
-        let hear = |event: &str, name: u32| {
+        let record = |event: &str, name: u32| {
             let key = Key::parse(&format!("b/{name}")).unwrap();
             let version = "0123456789ab0000000700000009".parse().unwrap();
-            counts.hear(&fixity::event(
+            counts.record(&fixity::event(
                 event,
                 &volume,
                 Some((&key, version)),
@@ -149,11 +149,11 @@ mod tests {
         };
         let begun = Instant::now();
         assert_eq!(counts.due(begun), [""; 0]);
-        hear("bad", 1);
-        hear("verified", 2);
+        record("bad", 1);
+        record("verified", 2);
         assert_eq!(counts.due(begun), ["volume n/d: 1 replica found bad: b/1"]);
-        (0..412).for_each(|name| hear("bad", name));
-        hear("repaired", 3);
+        (0..412).for_each(|name| record("bad", name));
+        record("repaired", 3);
         assert_eq!(counts.due(begun), ["volume n/d: 1 replica repaired: b/3"]);
         let later = begun + TELL_EVERY;
         let lines = counts.due(later);

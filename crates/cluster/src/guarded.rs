@@ -14,7 +14,7 @@ use store_protocol::{
 };
 
 use super::layout_log::LayoutLog;
-use super::promises::{Entered, Promises};
+use super::promises::{PreparationGuard, Promises};
 
 /// A volume of this process behind those checks.
 pub struct Guarded {
@@ -44,7 +44,7 @@ impl Guarded {
         Self::new(inner, promises, None)
     }
 
-    fn enter(&self, upload: UploadId, meta: &Meta) -> Result<Entered, VolumeError> {
+    fn enter(&self, upload: UploadId, meta: &Meta) -> Result<PreparationGuard, VolumeError> {
         self.promises
             .enter(self.inner.id(), upload, meta, || self.same_layout())
     }
@@ -66,7 +66,7 @@ impl Guarded {
     async fn head_of(&self, key: &Key) -> Result<Head, VolumeError> {
         // Must come before the volume is asked: a version prepared in between is then seen in at
         // least one of the two places.
-        let under_way = self.promises.under_way(self.inner.id(), key);
+        let under_way = self.promises.being_prepared(self.inner.id(), key);
         let mut head = self.inner.head(key).await?;
         let newest = |pending: &Option<Pending>| pending.as_ref().map(|pending| pending.meta.version);
         if newest(&under_way) > newest(&head.pending) {
@@ -77,7 +77,7 @@ impl Guarded {
 
     async fn unsettled_of(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
         // In the same order as `head_of`, for the same reason.
-        let under_way = self.promises.keys_under_way(self.inner.id(), prefix);
+        let under_way = self.promises.keys_being_prepared(self.inner.id(), prefix);
         let mut unsettled = self.inner.unsettled(prefix).await?;
         unsettled.keys.extend(under_way);
         unsettled.keys.sort();
@@ -87,9 +87,9 @@ impl Guarded {
 
     /// Completes a preparation even if the caller has gone. Until it ends, the version is reported
     /// as being prepared.
-    async fn carry<T: Send + 'static>(
+    async fn run_to_end<T: Send + 'static>(
         &self,
-        entered: Entered,
+        entered: PreparationGuard,
         work: impl Future<Output = Result<T, VolumeError>> + Send + 'static,
     ) -> Result<T, VolumeError> {
         let carried = tokio::spawn(async move {
@@ -121,7 +121,8 @@ impl Volume for Guarded {
             } => {
                 let entered = self.enter(upload, meta)?;
                 let inner = self.inner.clone();
-                self.carry(entered, async move { inner.call(ask).await }).await
+                self.run_to_end(entered, async move { inner.call(ask).await })
+                    .await
             }
             VolumeAsk::Head { key } => Ok(self.head_of(&key).await?.into()),
             VolumeAsk::Unsettled { prefix } => Ok(self.unsettled_of(&prefix).await?.into()),
@@ -136,7 +137,7 @@ impl Volume for Guarded {
     async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         let entered = self.enter(upload, meta)?;
         let (inner, meta) = (self.inner.clone(), meta.clone());
-        self.carry(entered, async move {
+        self.run_to_end(entered, async move {
             inner.prepare_whole(upload, &meta, content).await
         })
         .await

@@ -125,7 +125,7 @@ impl LayoutLog {
     ///
     /// # Errors
     /// Fails if the file cannot be written.
-    pub(crate) fn furnish(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
+    pub(crate) fn write_node_files(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
         // The lock is held while writing, so a layout accepted meanwhile is written after this one.
         let state = self.state.blocking_lock();
         write_one(volume, dir, &state)
@@ -222,7 +222,7 @@ impl LayoutLog {
     ///
     /// # Errors
     /// Fails if its layouts contradict those in force: the volume must not be used.
-    pub(crate) async fn learn(&self, file: LayoutsFile) -> Result<(), String> {
+    pub(crate) async fn merge_file(&self, file: LayoutsFile) -> Result<(), String> {
         let LayoutsFile {
             layouts, accepted, ..
         } = file;
@@ -395,7 +395,7 @@ mod tests {
         layout_log.propose(&layout(2, 0)).await.unwrap();
         assert!(!dirs[0].path().join(NODE_DIR).exists());
         let dir = dirs[0].path().to_owned();
-        let furnish = move || layout_log.furnish(&VolumeId::from("n/0".to_owned()), &dir);
+        let furnish = move || layout_log.write_node_files(&VolumeId::from("n/0".to_owned()), &dir);
         tokio::task::spawn_blocking(furnish).await.unwrap().unwrap();
         let file = LayoutsFile::read(dirs[0].path()).unwrap().unwrap();
         assert_eq!(file.accepted, [layout(2, 0)], "a new volume gets the layouts");

@@ -42,13 +42,13 @@ pub(super) struct LazyVolume {
     me: Weak<Self>,
     given: OpenVolume,
     opening: Opening,
-    held: RwLock<Holding>,
+    held: RwLock<OpenState>,
     trying: AtomicBool,
 }
 
-enum Holding {
+enum OpenState {
     /// Why the volume is not open.
-    Nothing(String),
+    Closed(String),
     Open(Arc<dyn Volume>),
 }
 
@@ -59,15 +59,15 @@ impl LazyVolume {
             me: me.clone(),
             given,
             opening,
-            held: RwLock::new(Holding::Nothing(reason)),
+            held: RwLock::new(OpenState::Closed(reason)),
             trying: AtomicBool::new(false),
         })
     }
 
     fn volume(&self) -> Result<Arc<dyn Volume>, VolumeError> {
         match &*self.held.read() {
-            Holding::Open(volume) => Ok(volume.clone()),
-            Holding::Nothing(reason) => Err(VolumeError::Out {
+            OpenState::Open(volume) => Ok(volume.clone()),
+            OpenState::Closed(reason) => Err(VolumeError::Out {
                 volume: self.given.id.clone(),
                 detail: reason.clone(),
             }),
@@ -77,14 +77,14 @@ impl LazyVolume {
     async fn open(&self) {
         match self.try_open().await {
             Ok(volume) => {
-                *self.held.write() = Holding::Open(volume);
+                *self.held.write() = OpenState::Open(volume);
                 let detail = "it could be opened again";
                 let event = fixity::event("volume-back", &self.given.id, None, Cause::Request, detail);
                 if let Some(log) = &self.opening.log {
                     log.append(&event, true);
                 }
             }
-            Err(reason) => *self.held.write() = Holding::Nothing(reason),
+            Err(reason) => *self.held.write() = OpenState::Closed(reason),
         }
     }
 
@@ -105,7 +105,7 @@ impl LazyVolume {
         if let Some(file) = file {
             // Must come before the volume is used: if its layouts contradict ours, it must stay
             // out.
-            self.opening.layout_log.learn(file).await?;
+            self.opening.layout_log.merge_file(file).await?;
         }
         if let Some((furnish, path)) = furnish {
             let written = blocking(move || furnish(&path)).await?;

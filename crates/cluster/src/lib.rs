@@ -61,4 +61,5 @@ pub use start::{RunningNode, start, start_with};
 pub use start_error::StartError;
 pub use trust::Tls;
 #[doc(hidden)]
+#[cfg(feature = "testing")]
 pub use wire::fuzzing;

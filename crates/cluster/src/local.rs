@@ -10,7 +10,7 @@ use placement::{Layout, Layouts};
 use store::upkeep::Workers;
 use store::{LayoutTag, Store};
 use store_protocol::{
-    Claim, Counters, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeError, VolumeId,
+    ChangeRequest, Claim, Counters, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeError, VolumeId,
     VolumeStatus,
 };
 
@@ -113,14 +113,14 @@ impl Node for LocalNode {
         &self.id
     }
 
-    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
+    async fn decide(&self, request: ChangeRequest) -> Result<Option<Meta>, NodeError> {
         let store = self.store.read().clone();
         let store = store.ok_or_else(|| NodeError::Unreachable {
             node: self.id.clone(),
             detail: "the node is starting or shutting down".to_owned(),
             asked: false,
         })?;
-        store.finish_here(finish).await
+        store.decide_or_relay(request).await
     }
 
     async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {

@@ -39,11 +39,11 @@ impl NodeFiles {
 
     /// Returns the function that writes the files into a volume's directory. The volume calls it
     /// when it needs them.
-    pub(super) fn furnish(self: &Arc<Self>, volume: &VolumeId) -> Furnish {
+    pub(super) fn write_node_files(self: &Arc<Self>, volume: &VolumeId) -> Furnish {
         let (node_files, volume) = (self.clone(), volume.clone());
         Arc::new(move |dir: &Path| {
-            node_files.layout_log.furnish(&volume, dir)?;
-            node_files.promises.furnish(&volume, dir)?;
+            node_files.layout_log.write_node_files(&volume, dir)?;
+            node_files.promises.write_node_files(&volume, dir)?;
             match &*node_files.beacon.read() {
                 Some(beacon) => beacon.write(dir),
                 None => Ok(()),

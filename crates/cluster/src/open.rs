@@ -47,7 +47,11 @@ pub(super) fn directories(fixity: Arc<FixityLog>) -> Opener {
 
 /// Opens a volume that was used before and marks it as being rebuilt, so that its "not found" means
 /// "not known".
-pub(super) fn distrusted(id: VolumeId, path: PathBuf, why: &str) -> Result<Arc<DiskVolume>, StartError> {
+pub(super) fn open_as_rebuilding(
+    id: VolumeId,
+    path: PathBuf,
+    why: &str,
+) -> Result<Arc<DiskVolume>, StartError> {
     let settings = DiskSettings::new(path.clone(), id, FixityLog::new());
     let opened = DiskVolume::open(settings).map_err(|error| refused(path.clone(), &error))?;
     opened.distrust(why).map_err(|error| StartError::Volume {

@@ -59,7 +59,7 @@ struct Table {
 }
 
 /// An admitted version. It is reported as in progress until this is dropped.
-pub(crate) struct Entered {
+pub(crate) struct PreparationGuard {
     promises: Arc<Promises>,
     volume: VolumeId,
     upload: UploadId,
@@ -77,7 +77,7 @@ impl Promises {
                 Ok(Some(file)) if file.format != FORMAT => {
                     Err(format!("format {}, expected {FORMAT}", file.format))
                 }
-                Ok(Some(file)) => table.learn(&file),
+                Ok(Some(file)) => table.merge_file(&file),
                 Err(error) => Err(error.to_string()),
             };
             if let Err(detail) = learnt {
@@ -151,7 +151,7 @@ impl Promises {
         upload: UploadId,
         meta: &Meta,
         still: impl FnOnce() -> Result<(), VolumeError>,
-    ) -> Result<Entered, VolumeError> {
+    ) -> Result<PreparationGuard, VolumeError> {
         let mut table = self.table.lock();
         still()?;
         let promised = table
@@ -167,7 +167,7 @@ impl Promises {
         }
         let meta = meta.clone();
         table.under_way.push((volume.clone(), Pending { upload, meta }));
-        Ok(Entered {
+        Ok(PreparationGuard {
             promises: self.clone(),
             volume: volume.clone(),
             upload,
@@ -175,7 +175,7 @@ impl Promises {
     }
 
     /// Returns the newest version of a key that is being prepared on a volume.
-    pub(crate) fn under_way(&self, volume: &VolumeId, key: &Key) -> Option<Pending> {
+    pub(crate) fn being_prepared(&self, volume: &VolumeId, key: &Key) -> Option<Pending> {
         let table = self.table.lock();
         let of_key = table
             .under_way
@@ -186,7 +186,7 @@ impl Promises {
     }
 
     /// Returns the keys that begin with `prefix` and have a version being prepared on a volume.
-    pub(crate) fn keys_under_way(&self, volume: &VolumeId, prefix: &str) -> Vec<Key> {
+    pub(crate) fn keys_being_prepared(&self, volume: &VolumeId, prefix: &str) -> Vec<Key> {
         let table = self.table.lock();
         let keys = table.under_way.iter().filter(|(on, _)| on == volume);
         let keys = keys.map(|(_, pending)| &pending.meta.key);
@@ -199,7 +199,7 @@ impl Promises {
     ///
     /// # Errors
     /// Fails if the file cannot be written.
-    pub(crate) fn furnish(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
+    pub(crate) fn write_node_files(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
         let _one = self.writing.lock();
         let terms = self.table.lock().terms.clone();
         if terms.is_empty() {
@@ -224,7 +224,7 @@ impl Promises {
 }
 
 impl Table {
-    fn learn(&mut self, file: &TermsFile) -> Result<(), String> {
+    fn merge_file(&mut self, file: &TermsFile) -> Result<(), String> {
         for (term, partitions) in &file.terms {
             for partition in listed(partitions)? {
                 let promised = self.terms.entry(partition).or_default();
@@ -235,7 +235,7 @@ impl Table {
     }
 }
 
-impl Drop for Entered {
+impl Drop for PreparationGuard {
     fn drop(&mut self) {
         let mut table = self.promises.table.lock();
         let this =

@@ -14,7 +14,7 @@
 use placement::Layouts;
 
 use super::layout_log::LayoutLog;
-use super::membership::{Found, Recovery, decide_recovery};
+use super::membership::{Recovery, StartInputs, decide_recovery};
 use super::open;
 use super::settings::NodeSettings;
 use super::start_error::StartError;
@@ -30,7 +30,7 @@ use super::start_error::StartError;
 /// opened. The layouts are then unchanged.
 pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartError> {
     let refused = |detail| StartError::conflict(&settings.id, detail);
-    let mut found = Found::look(settings);
+    let mut found = StartInputs::inspect(settings);
     let (layouts, used) = loop {
         match decide_recovery(&found, system::wall_ms())? {
             Recovery::AskOthers => found.ask_others().await,
@@ -44,7 +44,7 @@ pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartEr
     );
     let mark = move || {
         let used = used.into_iter();
-        let marked = used.map(|(id, path)| open::distrusted(id, path, &detail));
+        let marked = used.map(|(id, path)| open::open_as_rebuilding(id, path, &detail));
         marked.collect::<Result<Vec<_>, StartError>>()
     };
     // Kept open, and so locked, until the layouts are written.

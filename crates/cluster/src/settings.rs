@@ -131,7 +131,7 @@ struct UpkeepFile {
 
 impl UpkeepFile {
     /// Returns `settings` with the values of the file in place of the present ones.
-    fn over(&self, mut settings: UpkeepSettings) -> Result<UpkeepSettings, String> {
+    fn applied_to(&self, mut settings: UpkeepSettings) -> Result<UpkeepSettings, String> {
         let times = [
             ("scrub_every_s", &mut settings.scrub_every, self.scrub_every_s),
             (
@@ -221,7 +221,7 @@ impl NodeSettings {
             secret: Secret::of_file(&beside(&file.secret))?,
             replicas: file.replicas,
             makes_volumes: true,
-            upkeep: Some(file.upkeep.over(UpkeepSettings::default()).map_err(wrong)?),
+            upkeep: Some(file.upkeep.applied_to(UpkeepSettings::default()).map_err(wrong)?),
             connections: file.connections,
         };
         settings.check().map_err(wrong)?;

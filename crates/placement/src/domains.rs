@@ -34,7 +34,7 @@ impl Width {
 
     /// Returns whether copies of this width cannot all be on volumes of width `unknown`, so that at
     /// least one of them was seen. The most favourable of the three numbers decides.
-    pub fn is_seen_without(&self, unknown: &Self) -> bool {
+    pub fn is_visible_without(&self, unknown: &Self) -> bool {
         unknown.volumes < self.volumes || unknown.nodes < self.nodes || unknown.zones < self.zones
     }
 
@@ -136,12 +136,12 @@ mod tests {
     fn a_node_with_two_disks_is_one_failure() {
         let domains = domains();
         let acknowledged = width(2, 2, 2);
-        assert!(acknowledged.is_seen_without(&domains.width(&["c/1", "c/2"].map(volume))));
-        assert!(!acknowledged.is_seen_without(&domains.width(&["b/1", "c/2"].map(volume))));
+        assert!(acknowledged.is_visible_without(&domains.width(&["c/1", "c/2"].map(volume))));
+        assert!(!acknowledged.is_visible_without(&domains.width(&["b/1", "c/2"].map(volume))));
         // A zone is one failure if the copies are in two zones.
-        assert!(acknowledged.is_seen_without(&domains.width(&["a/1", "a/2", "b/1"].map(volume))));
-        assert!(!width(2, 2, 1).is_seen_without(&domains.width(&["a/1", "b/1"].map(volume))));
-        assert!(!width(0, 0, 0).is_seen_without(&width(0, 0, 0)));
+        assert!(acknowledged.is_visible_without(&domains.width(&["a/1", "a/2", "b/1"].map(volume))));
+        assert!(!width(2, 2, 1).is_visible_without(&domains.width(&["a/1", "b/1"].map(volume))));
+        assert!(!width(0, 0, 0).is_visible_without(&width(0, 0, 0)));
     }
 
     #[test]

@@ -11,6 +11,37 @@ use crate::{deciders, draw};
 
 /// The computed table of one layout: a pure function of its seed and roles, independent of their
 /// order.
+///
+/// ```
+/// use std::collections::BTreeSet;
+///
+/// use placement::{Layout, NodeId, NodeRole, Partition, Placement, Roles, VolumeId, VolumeRole};
+///
+/// let nodes = (0..3).map(|i| NodeRole {
+///     id: NodeId::from(format!("n{i}")),
+///     zone: format!("rack-{i}"),
+///     address: format!("10.0.0.{i}:7000"),
+/// });
+/// let volumes = (0..3).map(|i| VolumeRole {
+///     id: VolumeId::from(format!("n{i}/disk")),
+///     node: NodeId::from(format!("n{i}")),
+///     zone: format!("rack-{i}"),
+///     weight: 1,
+/// });
+/// let roles = Roles {
+///     replicas: 2,
+///     nodes: nodes.collect(),
+///     volumes: volumes.collect(),
+///     retired: BTreeSet::new(),
+/// };
+/// let placement = Placement::compute(&Layout { number: 1, seed: 7, roles });
+///
+/// // Two volumes hold a partition. If one of them fails, a write uses the third.
+/// let partition = Partition(42);
+/// let (home, fallbacks) = (placement.replicas(partition), placement.fallbacks(partition));
+/// assert_eq!((home.len(), fallbacks.len()), (2, 1));
+/// assert!(!home.contains(&fallbacks[0]));
+/// ```
 pub struct Placement {
     seed: u64,
     /// R, or the number of volumes with a weight if there are fewer.

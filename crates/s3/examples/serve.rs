@@ -18,13 +18,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         version_2: std::env::var_os("WEFT_S3_VERSION_2").is_some(),
         ..s3::Settings::at(listen.parse()?, PathBuf::from(keys))
     };
-    let face = s3::serve(settings, node.store()).await?;
-    println!("http://{}", face.address());
-    if let Some(key) = face.new_key() {
+    let server = s3::serve(settings, node.store()).await?;
+    println!("http://{}", server.address());
+    if let Some(key) = server.new_key() {
         println!("access key {}\nsecret {}", key.id, key.secret);
     }
     tokio::signal::ctrl_c().await?;
-    face.shutdown().await;
+    server.shutdown().await;
     node.shutdown().await;
     Ok(())
 }

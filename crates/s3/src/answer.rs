@@ -19,15 +19,14 @@ use store::{Counters, Store};
 use crate::access::Peer;
 use crate::body::{Incoming, Outgoing};
 use crate::chunks::Chunks;
+use crate::correct_response;
 use crate::cors;
 use crate::exchange::Exchange;
-use crate::gate::{self, Head};
 use crate::gateway::FromUpstream;
 use crate::log::{Entry, Log};
-use crate::mend;
-use crate::options::Limits;
+use crate::options::{Limits, XML_BYTES_MAX};
 use crate::refusal::Refusal;
-use crate::serve::XML_BYTES_MAX;
+use crate::signature_checks::{self, Head};
 
 /// Operation name under which CORS preflights are counted.
 const PREFLIGHT: &str = "Preflight";
@@ -93,10 +92,10 @@ pub(crate) async fn answer(
     }
     // Responses of a gateway's upstream are passed on uncorrected.
     let is_ours = response.extensions().get::<FromUpstream>().is_none();
-    let is_xml = is_ours && mend::is_xml(&response);
+    let is_xml = is_ours && correct_response::is_xml(&response);
     if is_ours {
-        let (mended, error) = mend::mend(response, &id);
-        response = mended;
+        let (corrected, error) = correct_response::correct(response, &id);
+        response = corrected;
         exchange.note(|entry| entry.error = error);
     }
     if let Ok(value) = HeaderValue::try_from(id) {
@@ -135,26 +134,26 @@ async fn respond(
     exchange: &Arc<Exchange>,
 ) -> Response<Body> {
     let head = Head::of(&request);
-    let way = match gate::check(head, serving.version_2) {
-        Ok(way) => way,
+    let signing_method = match signature_checks::check(head, serving.version_2) {
+        Ok(signing_method) => signing_method,
         Err(refusal) => return refusal.response(),
     };
-    exchange.note(|entry| entry.way = way);
+    exchange.note(|entry| entry.signing_method = signing_method);
     // After DNS rebinding a web page sends requests here under its own host name. It has no key to
     // sign with, and over TLS no certificate for that name.
-    if way.version.is_none()
+    if signing_method.version.is_none()
         && !peer.secure
         && let Err(why) = serving.hosts.admit(request.version(), head.uri, head.headers)
     {
         return misaddressed(why).response();
     }
-    let mut told = HeaderMap::new();
+    let mut cors_headers = HeaderMap::new();
     if let Some(store) = &serving.store {
         if let Some(response) = cors::preflight(store, &request).await {
             exchange.name(PREFLIGHT);
             return response;
         }
-        told = cors::told(store, &request).await;
+        cors_headers = cors::response_headers(store, &request).await;
     }
     let mut response = match operation_of(Head::of(&request)) {
         Ok(()) => dispatch(request, peer, serving, exchange).await,
@@ -169,7 +168,7 @@ async fn respond(
         let message = "no data was received on the connection for too long";
         response = Refusal::bad("RequestTimeout", message).response();
     }
-    response.headers_mut().extend(told);
+    response.headers_mut().extend(cors_headers);
     response
 }
 

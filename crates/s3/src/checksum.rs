@@ -135,7 +135,7 @@ macro_rules! set_sums {
 pub(crate) use {set_sums, sums_of};
 
 /// Returns the checksum stored with an object.
-pub(crate) fn kept(attributes: &BTreeMap<String, String>) -> Checksum {
+pub(crate) fn stored(attributes: &BTreeMap<String, String>) -> Checksum {
     let get = |algorithm: Algorithm| attributes.get(algorithm.header()).cloned();
     Checksum {
         checksum_crc32: get(Algorithm::Crc32),
@@ -157,7 +157,7 @@ pub(crate) fn of_part(attributes: &BTreeMap<String, String>, number: usize) -> O
     let one = BTreeMap::from([(algorithm.header().to_owned(), sum.to_owned())]);
     Some(Checksum {
         checksum_type: attributes.get(TYPE).map(|kind| kind.clone().into()),
-        ..kept(&one)
+        ..stored(&one)
     })
 }
 

@@ -16,7 +16,7 @@ use crate::error::{fault, from_store};
 use crate::exchange::Exchange;
 
 /// The parts of a request that hold or describe content.
-pub(crate) struct Carried<'a> {
+pub(crate) struct RequestContent<'a> {
     pub(crate) body: Option<StreamingBlob>,
     pub(crate) length: Option<i64>,
     pub(crate) md5: Option<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Carried<'a> {
 }
 
 /// Content to be written to the store.
-pub(crate) struct Content {
+pub(crate) struct UploadContent {
     /// The content's bytes.
     pub(crate) stream: ByteStream,
     /// The declarations that the store checks.
@@ -35,15 +35,15 @@ pub(crate) struct Content {
     faults: Faults,
 }
 
-impl Content {
+impl UploadContent {
     /// Returns the content of a request. With `algorithm`, that checksum is computed even if the
     /// client declared none; declaring a different algorithm is an error.
     pub(crate) fn of_request(
-        carried: Carried<'_>,
+        request_content: RequestContent<'_>,
         algorithm: Option<Algorithm>,
         bytes_max: u64,
     ) -> S3Result<Self> {
-        let declared = Declared::of(&carried.sums, carried.headers)?;
+        let declared = Declared::of(&request_content.sums, request_content.headers)?;
         if let (Some(algorithm), Some(declared)) = (algorithm, &declared)
             && algorithm != declared.algorithm
         {
@@ -51,25 +51,26 @@ impl Content {
             let detail = format!("checksum type mismatch: the upload has {wanted}, the part {found}");
             return Err(fault("InvalidRequest", detail));
         }
-        let size = length(&carried)?;
+        let size = length(&request_content)?;
         // The declared length is checked before any content is received.
         if size > bytes_max {
             let detail = format!("the body has {size} bytes, at most {bytes_max} are allowed");
             return Err(fault("EntityTooLarge", detail));
         }
-        let md5 = carried.md5.as_deref().map(decode_md5).transpose()?;
-        let exchange = carried.extensions.get::<Arc<Exchange>>().cloned();
+        let md5 = request_content.md5.as_deref().map(decode_md5).transpose()?;
+        let exchange = request_content.extensions.get::<Arc<Exchange>>().cloned();
         let summing = declared
             .as_ref()
             .map(|declared| declared.algorithm)
             .or(algorithm)
             .map(Summing::new);
         let faults = Faults::default();
-        let stream = body::to_store(carried.body, summing.clone(), faults.clone(), exchange);
+        let stream = body::to_store(request_content.body, summing.clone(), faults.clone(), exchange);
         let put = Put {
             size: Some(size),
             md5,
-            finisher: summing.map(|summing| finisher(summing, declared, carried.trailers, faults.clone())),
+            finisher: summing
+                .map(|summing| finisher(summing, declared, request_content.trailers, faults.clone())),
             ..Put::default()
         };
         Ok(Self { stream, put, faults })
@@ -123,12 +124,12 @@ fn finisher(
 }
 
 /// Returns the content's length, which S3 requires.
-fn length(carried: &Carried<'_>) -> S3Result<u64> {
-    let of_body = || match &carried.body {
+fn length(request_content: &RequestContent<'_>) -> S3Result<u64> {
+    let of_body = || match &request_content.body {
         Some(body) => body.remaining_length().exact().map(|length| length as u64),
         None => Some(0),
     };
-    let length = match carried.length {
+    let length = match request_content.length {
         Some(length) => u64::try_from(length).ok(),
         None => of_body(),
     };

@@ -45,7 +45,7 @@ pub(crate) struct Rule {
 }
 
 /// What a browser requests.
-struct Asked {
+struct CorsRequest {
     bucket: String,
     origin: String,
     method: String,
@@ -66,31 +66,33 @@ pub(crate) async fn preflight<B>(store: &Store, request: &Request<B>) -> Option<
         return None;
     }
     let has = |name| request.headers().contains_key(name);
-    let Some(asked) = Asked::of(request).filter(|_| has(header::ACCESS_CONTROL_REQUEST_METHOD)) else {
+    let Some(request) = CorsRequest::of(request).filter(|_| has(header::ACCESS_CONTROL_REQUEST_METHOD))
+    else {
         let detail = "a preflight request requires Origin and Access-Control-Request-Method";
         return Some(Refusal::bad("BadRequest", detail).response());
     };
-    let Some(rule) = asked.rule(store).await else {
+    let Some(rule) = request.rule(store).await else {
         let detail = "CORSResponse: no rule allows this origin, method and headers";
         return Some(Refusal::new(StatusCode::FORBIDDEN, "AccessForbidden", detail).response());
     };
     let mut response = Response::new(Body::empty());
-    *response.headers_mut() = asked.told(&rule);
+    *response.headers_mut() = request.response_headers(&rule);
     Some(response)
 }
 
 /// Returns the headers to add to the response to a web page's request.
-pub(crate) async fn told<B>(store: &Store, request: &Request<B>) -> HeaderMap {
-    match Asked::of(request) {
+pub(crate) async fn response_headers<B>(store: &Store, request: &Request<B>) -> HeaderMap {
+    match CorsRequest::of(request) {
         None => HeaderMap::new(),
-        Some(asked) => {
-            let rule = asked.rule(store).await;
-            rule.map(|rule| asked.told(&rule)).unwrap_or_default()
+        Some(request) => {
+            let rule = request.rule(store).await;
+            rule.map(|rule| request.response_headers(&rule))
+                .unwrap_or_default()
         }
     }
 }
 
-impl Asked {
+impl CorsRequest {
     fn of<B>(request: &Request<B>) -> Option<Self> {
         let text = |name| {
             request
@@ -118,11 +120,11 @@ impl Asked {
     }
 
     /// Returns the response headers under `rule`.
-    fn told(&self, rule: &Rule) -> HeaderMap {
+    fn response_headers(&self, rule: &Rule) -> HeaderMap {
         let anybody = rule.origins.iter().any(|origin| origin == "*");
         let age = rule.max_age_seconds.map(|seconds| seconds.to_string());
         let list = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
-        let told: [(HeaderName, Option<String>); 7] = [
+        let headers: [(HeaderName, Option<String>); 7] = [
             (
                 header::ACCESS_CONTROL_ALLOW_ORIGIN,
                 Some(if anybody {
@@ -144,7 +146,7 @@ impl Asked {
             (header::ACCESS_CONTROL_MAX_AGE, age),
             (header::VARY, Some(VARY.to_owned())),
         ];
-        let values = told
+        let values = headers
             .into_iter()
             .filter_map(|(name, value)| Some((name, HeaderValue::try_from(value?).ok()?)));
         values.collect()
@@ -152,14 +154,14 @@ impl Asked {
 }
 
 impl Rule {
-    fn allows(&self, asked: &Asked) -> bool {
+    fn allows(&self, request: &CorsRequest) -> bool {
         let header = |name: &String| {
             let mut allowed = self.headers.iter();
             allowed.any(|pattern| fits(&pattern.to_ascii_lowercase(), name))
         };
-        self.origins.iter().any(|pattern| fits(pattern, &asked.origin))
-            && self.methods.contains(&asked.method)
-            && asked.headers.iter().all(header)
+        self.origins.iter().any(|pattern| fits(pattern, &request.origin))
+            && self.methods.contains(&request.method)
+            && request.headers.iter().all(header)
     }
 }
 
@@ -177,13 +179,13 @@ fn fits(pattern: &str, text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn asked(origin: &str, method: &str, headers: &str) -> Asked {
+    fn request(origin: &str, method: &str, headers: &str) -> CorsRequest {
         let request = Request::builder()
             .uri("/crawls/a?b")
             .header("origin", origin)
             .header("access-control-request-method", method)
             .header("access-control-request-headers", headers);
-        Asked::of(&request.body(()).unwrap()).unwrap()
+        CorsRequest::of(&request.body(()).unwrap()).unwrap()
     }
 
     #[test]
@@ -213,12 +215,12 @@ mod tests {
             ..Rule::default()
         };
         let ours = "https://replay.example.org";
-        let fitting = asked(ours, "GET", "range, X-Amz-Date");
-        assert!(rule.allows(&fitting) && rule.allows(&asked(ours, "HEAD", "")));
-        assert!(!rule.allows(&asked("https://example.org", "GET", "")));
-        assert!(!rule.allows(&asked(ours, "PUT", "")));
-        assert!(!rule.allows(&asked(ours, "GET", "range, authorization")));
-        let told = fitting.told(&rule);
+        let fitting = request(ours, "GET", "range, X-Amz-Date");
+        assert!(rule.allows(&fitting) && rule.allows(&request(ours, "HEAD", "")));
+        assert!(!rule.allows(&request("https://example.org", "GET", "")));
+        assert!(!rule.allows(&request(ours, "PUT", "")));
+        assert!(!rule.allows(&request(ours, "GET", "range, authorization")));
+        let headers = fitting.response_headers(&rule);
         for (name, value) in [
             ("access-control-allow-origin", ours),
             ("access-control-allow-credentials", "true"),
@@ -228,14 +230,14 @@ mod tests {
             ("access-control-max-age", "600"),
             ("vary", VARY),
         ] {
-            assert_eq!(told[name], value);
+            assert_eq!(headers[name], value);
         }
         let anybody = Rule {
             origins: vec!["*".to_owned()],
             ..rule
         };
-        let told = asked("null", "GET", "").told(&anybody);
-        assert_eq!(told["access-control-allow-origin"], "*");
-        assert!(!told.contains_key("access-control-allow-credentials"));
+        let headers = request("null", "GET", "").response_headers(&anybody);
+        assert_eq!(headers["access-control-allow-origin"], "*");
+        assert!(!headers.contains_key("access-control-allow-credentials"));
     }
 }

@@ -15,6 +15,13 @@ pub(crate) fn fault(code: &str, message: impl Into<String>) -> S3Error {
     error
 }
 
+/// Returns the error for an operation that the bucket's state does not allow.
+pub(crate) fn invalid_state(detail: &str) -> S3Error {
+    let mut error = fault("InvalidBucketState", detail);
+    error.set_status_code(StatusCode::CONFLICT);
+    error
+}
+
 /// Returns the error for an operation, or a part of one, that is not implemented.
 pub(crate) fn not_implemented(what: &str) -> S3Error {
     fault("NotImplemented", format!("{what} is not implemented"))

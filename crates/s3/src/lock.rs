@@ -1,7 +1,7 @@
 //! Object lock of a bucket: whether it is enabled, and the default retention of new objects.
 
 use s3s::S3Result;
-use s3s::dto::{DefaultRetention as Asked, Timestamp};
+use s3s::dto::{DefaultRetention as DefaultRetentionInput, Timestamp};
 use serde::{Deserialize, Serialize};
 use store::bucket::Bucket;
 use store::{Protect, Protection, Retention, RetentionChange, RetentionMode};
@@ -46,7 +46,7 @@ pub(crate) enum Span {
 
 /// The protection that a request asks for, for the object that it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct AskedLock {
+pub(crate) struct LockRequest {
     pub(crate) retention: Option<Retention>,
     pub(crate) hold: Option<bool>,
 }
@@ -55,7 +55,7 @@ pub(crate) struct AskedLock {
 macro_rules! lock_of {
     ($input:expr) => {{
         let input = &$input;
-        $crate::lock::AskedLock::of(
+        $crate::lock::LockRequest::of(
             input.object_lock_mode.as_ref().map(|mode| mode.as_str()),
             input.object_lock_retain_until_date.as_ref(),
             input
@@ -103,8 +103,8 @@ impl ObjectLock {
 
 impl DefaultRetention {
     /// Reads a client's default retention.
-    pub(crate) fn of(asked: &Asked) -> S3Result<Self> {
-        let mode = read_mode(asked.mode.as_ref().map_or("", |mode| mode.as_str()))?;
+    pub(crate) fn of(input: &DefaultRetentionInput) -> S3Result<Self> {
+        let mode = read_mode(input.mode.as_ref().map_or("", |mode| mode.as_str()))?;
         let positive = |number: i32, max: u32| {
             let number = u32::try_from(number)
                 .ok()
@@ -114,7 +114,7 @@ impl DefaultRetention {
             );
             number.ok_or_else(|| fault("InvalidRetentionPeriod", detail))
         };
-        let span = match (asked.days, asked.years) {
+        let span = match (input.days, input.years) {
             (Some(days), None) => Span::Days(positive(days, DAYS_MAX)?),
             (None, Some(years)) => Span::Years(positive(years, YEARS_MAX)?),
             _ => {
@@ -138,7 +138,7 @@ impl DefaultRetention {
     }
 }
 
-impl AskedLock {
+impl LockRequest {
     /// Reads the headers.
     pub(crate) fn of(mode: Option<&str>, until: Option<&Timestamp>, hold: Option<&str>) -> S3Result<Self> {
         let retention = match (mode, until) {
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn half_a_retention_is_none() {
         let until = crate::attributes::at(wall_ms() + DAY_MS);
-        assert!(AskedLock::of(Some("GOVERNANCE"), Some(&until), Some("ON")).is_ok());
+        assert!(LockRequest::of(Some("GOVERNANCE"), Some(&until), Some("ON")).is_ok());
         let past = crate::attributes::at(1);
         for (mode, until, hold) in [
             (Some("GOVERNANCE"), None, None),
@@ -309,7 +309,7 @@ mod tests {
             (None, None, Some("on")),
         ] {
             assert!(
-                AskedLock::of(mode, until, hold).is_err(),
+                LockRequest::of(mode, until, hold).is_err(),
                 "{mode:?} {until:?} {hold:?}"
             );
         }

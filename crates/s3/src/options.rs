@@ -13,6 +13,10 @@ use crate::gateway::GatewayError;
 use crate::keys::KeysError;
 use crate::log::LogSettings;
 
+/// Longest XML body in bytes: fits deletion of a thousand keys of a thousand bytes, each byte
+/// escaped.
+pub(crate) const XML_BYTES_MAX: usize = 8 * 1024 * 1024;
+
 /// Settings of the S3 server.
 #[derive(Debug, Clone)]
 pub struct Settings {

@@ -1,5 +1,5 @@
-//! The S3 server on a port: startup, connection rules, shutdown. A [`Face`] or a [`Gateway`]
-//! answers requests.
+//! The S3 server on a port: startup, connection rules, shutdown. A [`StoreService`] or a
+//! [`Gateway`] answers requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,19 +17,15 @@ use tokio::task::JoinHandle;
 
 use crate::access::{Access, Secrets};
 use crate::answer::{Serving, answer};
-use crate::face::Face;
 use crate::gateway::{Gateway, GatewayError, GatewaySettings, NoOperations};
 use crate::keys::{KeyPair, Keys};
 use crate::log::RunningLog;
-use crate::options::{Limits, ServeError, Settings};
+use crate::options::{Limits, ServeError, Settings, XML_BYTES_MAX};
+use crate::service::StoreService;
 
 /// How long connections may take to finish their requests at shutdown. A shorter time would break
 /// off uploads; with a longer one, a stalled client delays a restart.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
-
-/// Longest XML body in bytes: fits deletion of a thousand keys of a thousand bytes, each byte
-/// escaped.
-pub(crate) const XML_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Longest object in bytes in a browser's form, because s3s holds it in memory.
 const FORM_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -92,8 +88,8 @@ impl Running {
 /// [`ServeError`]; no task is left running then.
 pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeError> {
     let (body_bytes_max, version_2) = (settings.limits.body_bytes_max, settings.version_2);
-    let of_store = store.clone();
-    let service = move |keys| Ok(of_face(of_store, keys, body_bytes_max, version_2));
+    let served_store = store.clone();
+    let service = move |keys| Ok(store_service(served_store, keys, body_bytes_max, version_2));
     start(settings, Some(store), service).await
 }
 
@@ -106,7 +102,7 @@ pub async fn serve_gateway(
     gateway: GatewaySettings,
     cache: Cache,
 ) -> Result<Running, ServeError> {
-    start(settings, None, move |keys| of_gateway(&gateway, cache, keys)).await
+    start(settings, None, move |keys| gateway_service(&gateway, cache, keys)).await
 }
 
 /// Starts the server with the service that `service` creates from the keys. CORS follows the rules
@@ -171,31 +167,35 @@ async fn start(
     })
 }
 
-fn of_face(store: Store, keys: Arc<Keys>, body_bytes_max: u64, version_2: bool) -> S3Service {
+fn store_service(store: Store, keys: Arc<Keys>, body_bytes_max: u64, version_2: bool) -> S3Service {
     let access = Access {
         keys: keys.clone(),
         store: store.clone(),
         version_2,
     };
-    let face = Face {
+    let service = StoreService {
         store,
         keys: keys.clone(),
         body_bytes_max,
         changing: tokio::sync::Mutex::default(),
     };
-    let mut builder = S3ServiceBuilder::new(face);
+    let mut builder = S3ServiceBuilder::new(service);
     builder.set_access(access);
-    built(builder, keys)
+    build_service(builder, keys)
 }
 
-fn of_gateway(settings: &GatewaySettings, cache: Cache, keys: Arc<Keys>) -> Result<S3Service, GatewayError> {
+fn gateway_service(
+    settings: &GatewaySettings,
+    cache: Cache,
+    keys: Arc<Keys>,
+) -> Result<S3Service, GatewayError> {
     let gateway = Gateway::new(settings, cache, keys.clone(), XML_BYTES_MAX)?;
     let mut builder = S3ServiceBuilder::new(NoOperations);
     builder.set_route(gateway);
-    Ok(built(builder, keys))
+    Ok(build_service(builder, keys))
 }
 
-fn built(mut builder: S3ServiceBuilder, keys: Arc<Keys>) -> S3Service {
+fn build_service(mut builder: S3ServiceBuilder, keys: Arc<Keys>) -> S3Service {
     let mut config = S3Config::default();
     config.xml_max_body_size = XML_BYTES_MAX;
     config.post_object_max_file_size = FORM_FILE_BYTES_MAX;

@@ -2,7 +2,7 @@
 //!
 //! s3s escapes five characters in the texts of a response and writes all others unchanged. A parser
 //! would read a carriage return as a line feed, and most control characters make the document
-//! invalid. Listings percent-encode such characters ([`crate::face`]); everywhere else U+FFFD
+//! invalid. Listings percent-encode such characters ([`crate::service`]); everywhere else U+FFFD
 //! replaces them.
 
 use bytes::Bytes;

@@ -54,18 +54,18 @@ pub struct Topology {
     pub nodes: BTreeMap<NodeId, Arc<dyn Node>>,
     /// Node and zone of every volume.
     pub domains: Domains,
-    /// [`Topology::sure`] of the partition where it is smallest.
-    sure_everywhere: OnceLock<Width>,
+    /// [`Topology::guaranteed_width`] of the partition where it is smallest.
+    guaranteed_width_min: OnceLock<Width>,
 }
 
 impl Cluster {
     /// Returns a cluster with these layouts.
     pub fn new(me: Option<NodeId>, layouts: Layouts, connect: Box<dyn Connect>) -> Arc<Self> {
-        Self::beside(None, me, layouts, connect)
+        Self::with_tables_of(None, me, layouts, connect)
     }
 
     /// Like [`Cluster::new`], but reuses the tables that another cluster's topology has computed.
-    pub fn beside(
+    pub fn with_tables_of(
         before: Option<&Topology>,
         me: Option<NodeId>,
         layouts: Layouts,
@@ -205,7 +205,7 @@ impl Topology {
             volumes,
             nodes,
             domains,
-            sure_everywhere: OnceLock::new(),
+            guaranteed_width_min: OnceLock::new(),
         }
     }
 
@@ -219,7 +219,7 @@ impl Topology {
             volumes,
             nodes: self.nodes.clone(),
             domains: Domains::of(layouts()),
-            sure_everywhere: OnceLock::new(),
+            guaranteed_width_min: OnceLock::new(),
         }
     }
 
@@ -246,13 +246,13 @@ impl Topology {
 
     /// Returns the width that the copies of a version of this partition must have before it is
     /// acknowledged: that of its home volumes.
-    pub fn wanted(&self, partition: Partition) -> Width {
+    pub fn required_width(&self, partition: Partition) -> Width {
         self.domains.width(self.home(partition))
     }
 
     /// Returns the width that every acknowledged version of this partition has at least, whichever
     /// layout in force it was written under.
-    pub fn sure(&self, partition: Partition) -> Width {
+    pub fn guaranteed_width(&self, partition: Partition) -> Width {
         let widths = self
             .placements
             .iter()
@@ -260,10 +260,10 @@ impl Topology {
         widths.reduce(|a, b| a.min(&b)).unwrap_or_default()
     }
 
-    /// Returns the smallest [`Topology::sure`] of all partitions.
-    pub fn sure_everywhere(&self) -> Width {
-        *self.sure_everywhere.get_or_init(|| {
-            let widths = (0..PARTITIONS).map(|partition| self.sure(Partition(partition)));
+    /// Returns the smallest [`Topology::guaranteed_width`] of all partitions.
+    pub fn guaranteed_width_min(&self) -> Width {
+        *self.guaranteed_width_min.get_or_init(|| {
+            let widths = (0..PARTITIONS).map(|partition| self.guaranteed_width(Partition(partition)));
             widths.reduce(|a, b| a.min(&b)).unwrap_or_default()
         })
     }
@@ -271,12 +271,12 @@ impl Topology {
     /// Returns whether every safe version is also on a volume outside `unknown`: either no place of
     /// the partition is unknown, or the unknown volumes are too few, or on too few nodes or zones,
     /// to hold all its copies.
-    pub fn is_heard(&self, partition: Partition, unknown: &BTreeSet<VolumeId>) -> bool {
-        let sure = self.sure(partition);
+    pub fn is_visible_without(&self, partition: Partition, unknown: &BTreeSet<VolumeId>) -> bool {
+        let guaranteed_width = self.guaranteed_width(partition);
         let places = self.places(partition);
-        sure.volumes > 0
+        guaranteed_width.volumes > 0
             && (places.iter().all(|place| !unknown.contains(place))
-                || sure.is_seen_without(&self.domains.width(unknown)))
+                || guaranteed_width.is_visible_without(&self.domains.width(unknown)))
     }
 
     /// Returns whether a version on these volumes may be acknowledged: R of them, on enough nodes
@@ -284,7 +284,7 @@ impl Topology {
     pub fn is_safe(&self, partition: Partition, held: &[VolumeId]) -> bool {
         let home = self.home(partition);
         held.iter().any(|volume| home.contains(volume))
-            && self.domains.width(held).reaches(&self.wanted(partition))
+            && self.domains.width(held).reaches(&self.required_width(partition))
     }
 
     /// Returns the volumes where any layout in force may have put a partition's objects: home

@@ -4,6 +4,32 @@
 //! object by the hash of its key ([`placement`]), writes it to several [`store_protocol::Volume`]s, and
 //! reads the newest version among them. [`Connect`] turns the names of volumes into handles.
 //!
+//! ```
+//! use futures_util::TryStreamExt;
+//! use store::{Key, List, Put};
+//! use store_testkit::rig::{Rig, body};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Three volumes in memory, with two copies of every object. `cluster::connect` returns a store
+//! // on disks or other machines.
+//! let rig = Rig::new(3, 2);
+//! let store = rig.store();
+//! let key = Key::new("crawls", "2026/a.warc.gz")?;
+//! let meta = store.put(&key, body(b"content"), Put::default()).await?;
+//! assert_eq!(meta.size, 7);
+//!
+//! let object = store.get(&key, None).await?;
+//! let pieces: Vec<_> = object.body.try_collect().await?;
+//! assert_eq!(pieces.concat(), b"content");
+//!
+//! let list = List { prefix: "crawls/2026/".to_owned(), limit: 100, ..List::default() };
+//! let page = store.list(&list).await?;
+//! assert_eq!(page.objects.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Invariants:
 //!  - a write is acknowledged only after R different volumes hold it, synced, on different nodes
 //!    and zones as far as the layout has them, at least one of them at home for the key's
@@ -30,7 +56,7 @@ mod versions;
 
 pub use client::{
     Complete, Damage, Finisher, List, Listing, MULTIPART_AGE_MAX, Multipart, Multiparts, Object,
-    PART_NUMBER_MAX, Part, Parts, Patience, Put, Reading, Store, StoreError,
+    PART_NUMBER_MAX, Part, Parts, Put, Reading, Store, StoreError, Timeouts,
 };
 pub use cluster::{Cluster, Connect, LayoutTag, Topology, announce, merge};
 pub use placement::{NodeRole, VolumeRole};

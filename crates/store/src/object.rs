@@ -139,7 +139,7 @@ impl StoreObjects {
     }
 
     /// Returns whether clients may see a key or prefix.
-    fn is_shown(&self, text: &str) -> bool {
+    fn is_visible(&self, text: &str) -> bool {
         self.bucket.is_some() || !is_hidden(text)
     }
 
@@ -167,7 +167,7 @@ impl StoreObjects {
                 let shown = page
                     .objects
                     .iter()
-                    .filter(|meta| objects.is_shown(meta.key.as_str()));
+                    .filter(|meta| objects.is_visible(meta.key.as_str()));
                 let metas: Vec<_> = shown.map(|meta| objects.meta(meta)).collect();
                 let next = page.next.map(|next| {
                     list.after = Some(next);

@@ -1,19 +1,18 @@
 //! A change of one key, as sent to the node that decides for the key's partition.
 
-use std::collections::BTreeMap;
-
 use placement::{Partition, VolumeId};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Term, Version};
+use crate::draft::Draft;
 use crate::key::Key;
-use crate::meta::{Digests, Meta, WriteId};
+use crate::meta::{Meta, WriteId};
 use crate::protection::Protect;
 use crate::upload::UploadId;
 
 /// A change of one key. The node that decides for its partition decides it and makes it visible.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Finish {
+pub struct ChangeRequest {
     /// The object.
     pub key: Key,
     /// The requested change.
@@ -23,7 +22,8 @@ pub struct Finish {
     /// The newest version that the caller knows. The request has no effect unless this is still the
     /// newest, so a request that arrives late or twice does nothing. `None` only within the process
     /// that decides.
-    pub seen: Option<Seen>,
+    #[serde(rename = "seen")]
+    pub expected_newest: Option<NewestVersion>,
     /// Set by a node that relays the change, because no node before the addressed one could decide
     /// it.
     pub relayed: bool,
@@ -31,7 +31,7 @@ pub struct Finish {
 
 /// The newest version of a key, or that the key has no version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct NewestVersion {
     /// A named field, because in JSON "no version was seen" must differ from "unknown".
     pub version: Option<Version>,
 }
@@ -69,7 +69,8 @@ pub enum Change {
         condition: Condition,
     },
     /// Completes an interrupted write, and changes nothing else.
-    Settle,
+    #[serde(rename = "settle")]
+    FinishInDoubt,
 }
 
 /// The condition on the current version under which a write happens.
@@ -95,27 +96,12 @@ pub enum Condition {
     },
 }
 
-/// A new version without a number.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Draft {
-    /// Whether it is a tombstone.
-    pub deleted: bool,
-    /// Length of the content.
-    pub size: u64,
-    /// Entity tag without quotes.
-    pub etag: String,
-    /// Headers kept for the client.
-    pub attributes: BTreeMap<String, String>,
-    /// Digests of the content.
-    pub digests: Digests,
-}
-
 impl Change {
     /// Returns the new version, if it has content.
     pub fn draft(&self) -> Option<&Draft> {
         match self {
             Self::Put { draft, .. } | Self::Protect { draft, .. } => Some(draft),
-            Self::Delete { .. } | Self::Settle => None,
+            Self::Delete { .. } | Self::FinishInDoubt => None,
         }
     }
 
@@ -125,7 +111,7 @@ impl Change {
             Self::Put { condition, .. } | Self::Protect { condition, .. } | Self::Delete { condition } => {
                 Some(condition)
             }
-            Self::Settle => None,
+            Self::FinishInDoubt => None,
         }
     }
 
@@ -135,7 +121,7 @@ impl Change {
             Self::Put { condition, .. } | Self::Protect { condition, .. } | Self::Delete { condition } => {
                 Some(condition)
             }
-            Self::Settle => None,
+            Self::FinishInDoubt => None,
         }
     }
 
@@ -143,7 +129,7 @@ impl Change {
     pub fn uploads_mut(&mut self) -> Option<&mut Vec<(VolumeId, UploadId)>> {
         match self {
             Self::Put { uploads, .. } | Self::Protect { uploads, .. } => Some(uploads),
-            Self::Delete { .. } | Self::Settle => None,
+            Self::Delete { .. } | Self::FinishInDoubt => None,
         }
     }
 }
@@ -170,23 +156,6 @@ impl Condition {
     }
 }
 
-impl Draft {
-    /// Makes the version's metadata from its number.
-    pub fn into_meta(self, key: &Key, version: Version) -> Meta {
-        Meta {
-            key: key.clone(),
-            version,
-            deleted: self.deleted,
-            size: self.size,
-            etag: self.etag,
-            attributes: self.attributes,
-            digests: self.digests,
-            // The deciding node sets this, unless it is alone.
-            write: None,
-        }
-    }
-}
-
 /// A node's request to decide for a partition from now on, in this term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
@@ -204,10 +173,10 @@ mod tests {
     /// was carried out a second time.
     #[test]
     fn nothing_seen_is_not_nothing_known() {
-        for seen in [None, Some(Seen { version: None })] {
+        for seen in [None, Some(NewestVersion { version: None })] {
             let text = serde_json::to_string(&seen).unwrap();
             assert_eq!(
-                serde_json::from_str::<Option<Seen>>(&text).unwrap(),
+                serde_json::from_str::<Option<NewestVersion>>(&text).unwrap(),
                 seen,
                 "{text}"
             );

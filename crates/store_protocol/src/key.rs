@@ -21,6 +21,16 @@ pub const NAME_BYTES_MAX: usize = 1280;
 ///
 /// A key checks its bucket less strictly than `store::bucket::check_name`, which decides which
 /// buckets may be made.
+///
+/// ```
+/// use store_protocol::{Key, KeyError};
+///
+/// let key = Key::new("crawls", "2026/a.warc.gz")?;
+/// assert_eq!((key.bucket(), key.name()), ("crawls", "2026/a.warc.gz"));
+/// assert_eq!(key.to_string(), "crawls/2026/a.warc.gz");
+/// assert!(matches!(Key::new("crawls", ""), Err(KeyError::Name { .. })));
+/// # Ok::<(), KeyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Key(Arc<str>);

@@ -17,44 +17,46 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod ask;
 mod block_set;
 mod blocks;
 mod change;
 mod clock;
+mod draft;
 mod fixity;
 mod held;
 mod key;
-mod manner;
 mod meta;
 mod node;
 mod node_error;
+mod operation_spec;
 mod protection;
 mod stream;
 mod upload;
 mod volume;
 mod volume_error;
+mod volume_request;
 mod volume_status;
 mod worker;
 
-pub use ask::{OtherAnswer, VolumeAnswer, VolumeAsk};
 pub use block_set::{BlockSet, RANGES_MAX};
 pub use blocks::{BlockHasher, BlockTable, block_bytes, block_count, block_value};
-pub use change::{Change, Claim, Condition, Draft, Finish, Seen};
+pub use change::{Change, ChangeRequest, Claim, Condition, NewestVersion};
 pub use clock::{Clock, DRIFT_MS_MAX, DriftError, Term, Version, VersionError};
+pub use draft::Draft;
 pub use fixity::{Cause, FixityEvent, NEWS};
 pub use held::{Head, Held, ListQuery, Pending, ReplicaRead, ReplicaState, Surveyed, Unsettled, Verdict};
 pub use key::{BUCKET_BYTES_MAX, Key, KeyError, NAME_BYTES_MAX};
-pub use manner::{DURABLE, JOINT, LONG, Manner, QUICK};
 pub use meta::{BLOCK_BYTES, Digests, Meta, WriteId};
 pub use metrics::{Counted, Counters, InFlight, LATENCY_MICROS, RequestCount};
 pub use node::{Node, NodeStatus};
 pub use node_error::NodeError;
+pub use operation_spec::{DURABLE, JOINT, LONG, OperationSpec, QUICK};
 pub use placement::{NodeId, PARTITIONS, Partition, VolumeId};
 pub use protection::{Protect, Protection, Retention, RetentionChange, RetentionMode};
 pub use stream::ByteStream;
 pub use upload::{Abandon, Purpose, Receipt, UploadId, UploadRead};
 pub use volume::{SURVEY_ENTRIES, Volume};
 pub use volume_error::VolumeError;
+pub use volume_request::{OtherAnswer, VolumeAnswer, VolumeAsk};
 pub use volume_status::{VolumeState, VolumeStatus};
 pub use worker::{WorkerState, WorkerStatus};

@@ -5,7 +5,7 @@ use metrics::RequestCount;
 use placement::{Layout, Layouts, NodeId};
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Claim, Finish};
+use crate::change::{ChangeRequest, Claim};
 use crate::meta::Meta;
 use crate::node_error::NodeError;
 use crate::volume_status::VolumeStatus;
@@ -38,8 +38,8 @@ pub trait Node: Send + Sync + 'static {
 
     /// Decides and finishes a change, or passes it to the node that comes first in the order of
     /// deciders. Conditions are compared nowhere else. Returns the version written, `None` if there
-    /// was nothing to delete, and the newest version for [`Change::Settle`].
-    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError>;
+    /// was nothing to delete, and the newest version for [`Change::FinishInDoubt`].
+    async fn decide(&self, request: ChangeRequest) -> Result<Option<Meta>, NodeError>;
 
     /// Promises to accept no version of an earlier term for these partitions. The promise is
     /// durable before the method returns. Returns the refused claims, each with the later term that

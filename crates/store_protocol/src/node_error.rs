@@ -3,7 +3,7 @@
 use placement::NodeId;
 use serde::{Deserialize, Serialize};
 
-use crate::change::Seen;
+use crate::change::NewestVersion;
 use crate::clock::Term;
 use crate::protection::Protection;
 
@@ -70,7 +70,7 @@ pub enum NodeError {
     #[error("the object was changed in the meantime")]
     Changed {
         /// The newest version.
-        newest: Seen,
+        newest: NewestVersion,
     },
     /// It is no longer possible to find out whether the write has happened.
     #[error("the outcome of the write is unknown: {0}")]

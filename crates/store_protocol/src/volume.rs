@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use placement::{Partition, VolumeId};
 
-use crate::ask::{VolumeAnswer, VolumeAsk, value};
 use crate::clock::Version;
 use crate::fixity::{Cause, FixityEvent};
 use crate::held::{Head, Held, ListQuery, ReplicaRead, Surveyed, Unsettled, Verdict};
@@ -16,6 +15,7 @@ use crate::meta::Meta;
 use crate::stream::ByteStream;
 use crate::upload::{Abandon, Purpose, Receipt, UploadId, UploadRead};
 use crate::volume_error::VolumeError;
+use crate::volume_request::{VolumeAnswer, VolumeAsk, value};
 use crate::volume_status::VolumeStatus;
 
 /// A survey stops after the partition in which it reaches this many entries: some 2 MB of JSON.

@@ -13,5 +13,5 @@ pub mod net;
 pub mod rig;
 
 pub use dice::Dice;
-pub use memory::{MemoryVolume, Mood, Step, table};
+pub use memory::{FaultMode, MemoryVolume, Step, table};
 pub use rig::Rig;

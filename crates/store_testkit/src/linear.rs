@@ -20,7 +20,7 @@ pub enum When {
 
 /// The requested operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum RegisterRequest {
     Read,
     /// A deletion writes 0. If there is no object it does nothing.
     Write {
@@ -46,7 +46,7 @@ pub enum Answer {
 /// One operation and its time interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    pub asked: Asked,
+    pub asked: RegisterRequest,
     pub answer: Answer,
     /// Logical times, in one order for all operations: of the request, and of the response.
     pub begun: u64,
@@ -60,7 +60,7 @@ impl Event {
 
     /// Returns the value afterwards, if the operation can happen at this value with this response.
     fn apply(&self, state: Value) -> Option<Value> {
-        let Asked::Write { value, when } = self.asked else {
+        let RegisterRequest::Write { value, when } = self.asked else {
             return (self.answer == Answer::Found(state)).then_some(state);
         };
         let holds = match when {
@@ -81,7 +81,7 @@ impl Event {
 /// Returns whether the history of one object, absent at first, is linearizable. At most 128 events.
 pub fn is_linearizable(events: &[Event]) -> bool {
     // An unanswered read gives no information.
-    let told = |event: &&Event| !(event.is_unknown() && event.asked == Asked::Read);
+    let told = |event: &&Event| !(event.is_unknown() && event.asked == RegisterRequest::Read);
     let events: Vec<Event> = events.iter().filter(told).copied().collect();
     assert!(events.len() <= 128, "{} events are too many", events.len());
     let mut seen = HashSet::new();
@@ -110,7 +110,7 @@ pub fn is_linearizable(events: &[Event]) -> bool {
 mod tests {
     use super::*;
 
-    fn event(asked: Asked, answer: Answer, begun: u64, ended: u64) -> Event {
+    fn event(asked: RegisterRequest, answer: Answer, begun: u64, ended: u64) -> Event {
         Event {
             asked,
             answer,
@@ -124,11 +124,11 @@ mod tests {
     }
 
     fn write(value: Value, when: When, answer: Answer, begun: u64, ended: u64) -> Event {
-        event(Asked::Write { value, when }, answer, begun, ended)
+        event(RegisterRequest::Write { value, when }, answer, begun, ended)
     }
 
     fn read(value: Value, begun: u64, ended: u64) -> Event {
-        event(Asked::Read, Answer::Found(value), begun, ended)
+        event(RegisterRequest::Read, Answer::Found(value), begun, ended)
     }
 
     #[test]

@@ -19,7 +19,7 @@ use placement::{Layout, Layouts};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use store_protocol::{
-    ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
+    ByteStream, ChangeRequest, Claim, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
     UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
 use tokio::sync::Notify;
@@ -48,7 +48,7 @@ struct State {
 
 /// The connection from one process to a node.
 #[derive(Clone)]
-pub struct Way {
+pub struct Link {
     net: Arc<Net>,
     from: usize,
     /// The life of the calling process.
@@ -109,7 +109,7 @@ impl Net {
     }
 
     /// Delays requests by random times from now on.
-    pub fn unquiet(&self, seed: u64) {
+    pub fn delay_randomly(&self, seed: u64) {
         self.quiet.store(false, Ordering::SeqCst);
         *self.random.lock() = StdRng::seed_from_u64(seed);
     }
@@ -138,7 +138,7 @@ impl Net {
         });
     }
 
-    pub fn go_on(&self, node: usize) {
+    pub fn resume(&self, node: usize) {
         self.state.change(|state| {
             state.stopped.remove(&node);
         });
@@ -149,7 +149,7 @@ impl Net {
             .change(|state| state.cut.extend([(one, other), (other, one)]));
     }
 
-    pub fn mend(&self) {
+    pub fn reconnect(&self) {
         self.state.change(|state| state.cut.clear());
     }
 
@@ -177,7 +177,7 @@ impl Net {
     }
 }
 
-impl Way {
+impl Link {
     pub fn new(net: &Arc<Net>, from: usize, life: u32, to: usize) -> Self {
         Self {
             net: net.clone(),
@@ -249,17 +249,17 @@ impl Way {
 }
 
 /// A volume behind a connection.
-pub struct Wired {
-    pub way: Way,
+pub struct LinkedVolume {
+    pub link: Link,
     pub volume: Arc<dyn Volume>,
 }
 
-impl Wired {
-    async fn carried<T: Send + 'static>(
+impl LinkedVolume {
+    async fn send<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, VolumeError>> + Send + 'static,
     ) -> Result<T, VolumeError> {
-        self.way.call(work).await.unwrap_or_else(|lost| {
+        self.link.call(work).await.unwrap_or_else(|lost| {
             Err(VolumeError::Unreachable {
                 volume: self.volume.id().clone(),
                 detail: if lost.asked { "no answer" } else { "refused" }.to_owned(),
@@ -269,7 +269,7 @@ impl Wired {
 }
 
 #[async_trait]
-impl Volume for Wired {
+impl Volume for LinkedVolume {
     fn id(&self) -> &VolumeId {
         self.volume.id()
     }
@@ -285,26 +285,24 @@ impl Volume for Wired {
             | VolumeAsk::Rebuilt
             | VolumeAsk::Fixity { .. }
             | VolumeAsk::Status => volume.call(ask).await,
-            ask => self.carried(async move { volume.call(ask).await }).await,
+            ask => self.send(async move { volume.call(ask).await }).await,
         }
     }
 
     async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
         let volume = self.volume.clone();
-        self.carried(async move { volume.receive(upload, body).await })
-            .await
+        self.send(async move { volume.receive(upload, body).await }).await
     }
 
     async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         let (volume, meta) = (self.volume.clone(), meta.clone());
-        self.carried(async move { volume.prepare_whole(upload, &meta, content).await })
+        self.send(async move { volume.prepare_whole(upload, &meta, content).await })
             .await
     }
 
     async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
         let volume = self.volume.clone();
-        self.carried(async move { volume.read_upload(upload).await })
-            .await
+        self.send(async move { volume.read_upload(upload).await }).await
     }
 
     async fn read(
@@ -314,23 +312,23 @@ impl Volume for Wired {
         blocks: Range<u64>,
     ) -> Result<ReplicaRead, VolumeError> {
         let (volume, key) = (self.volume.clone(), key.clone());
-        self.carried(async move { volume.read(&key, version, blocks).await })
+        self.send(async move { volume.read(&key, version, blocks).await })
             .await
     }
 }
 
 /// A node behind a connection.
-pub struct WiredNode {
-    pub way: Way,
+pub struct LinkedNode {
+    pub link: Link,
     pub node: Arc<dyn Node>,
 }
 
-impl WiredNode {
+impl LinkedNode {
     async fn call<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, NodeError>> + Send + 'static,
     ) -> Result<T, NodeError> {
-        self.way.call(work).await.unwrap_or_else(|lost| {
+        self.link.call(work).await.unwrap_or_else(|lost| {
             Err(NodeError::Unreachable {
                 node: self.node.id().clone(),
                 detail: "no answer".to_owned(),
@@ -341,15 +339,15 @@ impl WiredNode {
 }
 
 #[async_trait]
-impl Node for WiredNode {
+impl Node for LinkedNode {
     fn id(&self) -> &NodeId {
         self.node.id()
     }
 
-    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
-        let (way, node) = (self.way.clone().patient(), self.node.clone());
-        let (id, asked) = (node.id().clone(), async move { node.finish(finish).await });
-        way.call(asked).await.unwrap_or_else(|lost| {
+    async fn decide(&self, request: ChangeRequest) -> Result<Option<Meta>, NodeError> {
+        let (link, node) = (self.link.clone().patient(), self.node.clone());
+        let (id, asked) = (node.id().clone(), async move { node.decide(request).await });
+        link.call(asked).await.unwrap_or_else(|lost| {
             Err(NodeError::Unreachable {
                 node: id,
                 detail: "no answer".to_owned(),

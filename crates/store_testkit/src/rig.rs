@@ -11,16 +11,16 @@ use cluster::{Guarded, Promises};
 use futures_util::stream::{self, TryStreamExt};
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
-use store::{Cluster, Connect, LayoutTag, Patience, Put, Store, StoreError, Topology};
+use store::{Cluster, Connect, LayoutTag, Put, Store, StoreError, Timeouts, Topology};
 use store_protocol::{
-    ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeId,
+    ByteStream, ChangeRequest, Claim, Key, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeId,
 };
 
 use super::MemoryVolume;
-use super::net::{Net, Way, Wired, WiredNode};
+use super::net::{Link, LinkedNode, LinkedVolume, Net};
 
 /// Short times, so that tests of late volumes are quick.
-pub const PATIENCE: Patience = Patience {
+pub const TIMEOUTS: Timeouts = Timeouts {
     hedge: Duration::from_millis(60),
     answer: Duration::from_secs(2),
     stall: Duration::from_millis(500),
@@ -39,7 +39,7 @@ pub struct Rig {
     pub stores: Vec<Store>,
     pub net: Arc<Net>,
     layouts: Layouts,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 /// A node that decides through its store.
@@ -100,15 +100,15 @@ impl Rig {
             nodes,
             stores: Vec::new(),
             layouts,
-            patience: PATIENCE,
+            timeouts: TIMEOUTS,
         };
         rig.begin();
         rig
     }
 
     /// Returns the same rig with other time limits.
-    pub fn with_patience(mut self, patience: Patience) -> Self {
-        self.patience = patience;
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
         self.stores.clear();
         self.begin();
         self
@@ -130,12 +130,13 @@ impl Rig {
         let me = self.nodes.get(node);
         let name = me.map(|node| node.id.clone());
         let before = KNOWN.lock().get(&self.layouts.current.digest()).cloned();
-        let cluster = Cluster::beside(before.as_deref(), name, self.layouts.clone(), Box::new(handles));
+        let cluster =
+            Cluster::with_tables_of(before.as_deref(), name, self.layouts.clone(), Box::new(handles));
         KNOWN
             .lock()
             .entry(self.layouts.current.digest())
             .or_insert_with(|| cluster.topology());
-        let store = Store::with_patience(cluster, self.patience);
+        let store = Store::with_timeouts(cluster, self.timeouts);
         if let Some(me) = me {
             *me.store.lock() = Some(store.clone());
         }
@@ -307,10 +308,10 @@ impl MemoryNode {
 }
 
 impl Handles {
-    fn way(&self, node: &NodeId) -> (Way, Arc<MemoryNode>) {
+    fn link(&self, node: &NodeId) -> (Link, Arc<MemoryNode>) {
         let to = self.nodes.iter().position(|handle| handle.id == *node).unwrap();
         (
-            Way::new(&self.net, self.from, self.life, to),
+            Link::new(&self.net, self.from, self.life, to),
             self.nodes[to].clone(),
         )
     }
@@ -319,14 +320,14 @@ impl Handles {
 impl Connect for Handles {
     fn volume(&self, _: LayoutTag, volume: &VolumeRole, _: &NodeRole) -> Arc<dyn Volume> {
         let found = self.volumes.iter().find(|handle| *handle.id() == volume.id);
-        let (way, node) = self.way(&volume.node);
+        let (link, node) = self.link(&volume.node);
         let volume = Guarded::by(found.unwrap().clone(), node.promises.clone());
-        Arc::new(Wired { way, volume })
+        Arc::new(LinkedVolume { link, volume })
     }
 
     fn node(&self, _: LayoutTag, node: &NodeRole) -> Arc<dyn Node> {
-        let (way, node) = self.way(&node.id);
-        Arc::new(WiredNode { way, node })
+        let (link, node) = self.link(&node.id);
+        Arc::new(LinkedNode { link, node })
     }
 }
 
@@ -336,10 +337,10 @@ impl Node for MemoryNode {
         &self.id
     }
 
-    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
+    async fn decide(&self, request: ChangeRequest) -> Result<Option<Meta>, NodeError> {
         let store = self.store.lock().clone();
         match store {
-            Some(store) if self.is_reachable.load(Ordering::SeqCst) => store.finish_here(finish).await,
+            Some(store) if self.is_reachable.load(Ordering::SeqCst) => store.decide_or_relay(request).await,
             _ => Err(self.unreachable()),
         }
     }

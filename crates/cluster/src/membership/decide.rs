@@ -7,10 +7,10 @@ use placement::{Layout, Layouts};
 use store::merge;
 use store_protocol::VolumeId;
 
-use super::found::Found;
 use super::roles::{first_layout, names};
-use crate::ask_nodes::Others;
-use crate::discovery::{Directory, told};
+use super::start_inputs::StartInputs;
+use crate::ask_nodes::OtherNodes;
+use crate::discovery::{Directory, describe};
 use crate::layout_log::LayoutsFile;
 use crate::open::OpenVolume;
 use crate::start_error::StartError;
@@ -71,7 +71,7 @@ impl Membership {
 ///
 /// # Errors
 /// [`StartError`] if the rules refuse the start.
-pub(crate) fn decide(found: &Found<'_>) -> Result<Decision, StartError> {
+pub(crate) fn decide(found: &StartInputs<'_>) -> Result<Decision, StartError> {
     let settings = found.settings;
     let wrong = |detail| StartError::conflict(&settings.id, detail);
     settings.check().map_err(wrong)?;
@@ -79,9 +79,9 @@ pub(crate) fn decide(found: &Found<'_>) -> Result<Decision, StartError> {
     let (layouts, held_before) = match (newest(found)?, &found.others) {
         (Some(layouts), _) => (layouts, true),
         (None, None) => return Ok(Decision::AskOthers),
-        (None, Some(Others::Told(told))) => (told.layouts.clone(), told.holds),
-        (None, Some(Others::Silent(addresses))) => (first(found, &ids, Some(addresses))?, false),
-        (None, Some(Others::Alone)) => (first(found, &ids, None)?, false),
+        (None, Some(OtherNodes::Answered(told))) => (told.layouts.clone(), told.holds),
+        (None, Some(OtherNodes::Silent(addresses))) => (first(found, &ids, Some(addresses))?, false),
+        (None, Some(OtherNodes::Alone)) => (first(found, &ids, None)?, false),
     };
     let placed = |id: &VolumeId| {
         let mut all = std::iter::once(&layouts.current).chain(&layouts.older);
@@ -113,7 +113,7 @@ pub(crate) fn decide(found: &Found<'_>) -> Result<Decision, StartError> {
 }
 
 /// Returns the newest layouts stored on the volumes.
-pub(super) fn newest(found: &Found<'_>) -> Result<Option<Layouts>, StartError> {
+pub(super) fn newest(found: &StartInputs<'_>) -> Result<Option<Layouts>, StartError> {
     let mut newest: Option<Layouts> = None;
     for file in layouts_files(found) {
         let Some(layouts) = &mut newest else {
@@ -137,7 +137,7 @@ pub(super) fn newest(found: &Found<'_>) -> Result<Option<Layouts>, StartError> {
 }
 
 /// Returns the accepted layouts newer than the one in force, from the volume that knows the newest.
-fn accepted(found: &Found<'_>, in_force: u64) -> Vec<Layout> {
+fn accepted(found: &StartInputs<'_>, in_force: u64) -> Vec<Layout> {
     let lists = layouts_files(found).map(|file| &file.accepted);
     let newest = lists.max_by_key(|list| list.last().map(|layout| layout.number));
     let newest = newest.into_iter().flatten();
@@ -149,13 +149,13 @@ fn accepted(found: &Found<'_>, in_force: u64) -> Vec<Layout> {
 
 /// Returns layout 1 for a node that finds no layouts. `silent` holds the addresses of other nodes
 /// that do not answer.
-fn first(found: &Found<'_>, ids: &[VolumeId], silent: Option<&String>) -> Result<Layouts, StartError> {
+fn first(found: &StartInputs<'_>, ids: &[VolumeId], silent: Option<&String>) -> Result<Layouts, StartError> {
     if !found.directories.iter().all(Directory::is_new) {
         return Err(lost(found, silent));
     }
     if !found.settings.makes_volumes {
         return Err(StartError::NoStore {
-            found: told(&found.directories),
+            found: describe(&found.directories),
         });
     }
     Ok(Layouts {
@@ -165,7 +165,7 @@ fn first(found: &Found<'_>, ids: &[VolumeId], silent: Option<&String>) -> Result
 }
 
 /// Returns the error for volumes that were used before and whose layouts are not found.
-fn lost(found: &Found<'_>, silent: Option<&String>) -> StartError {
+fn lost(found: &StartInputs<'_>, silent: Option<&String>) -> StartError {
     let first = match silent {
         Some(addresses) => {
             format!("Start another node first, because it may know them (no node answers at {addresses}).")
@@ -173,7 +173,7 @@ fn lost(found: &Found<'_>, silent: Option<&String>) -> StartError {
         None => "If a volume is missing, bring it back, because it may know them.".to_owned(),
     };
     StartError::LayoutsLost {
-        found: told(&found.directories),
+        found: describe(&found.directories),
         advice: format!(
             "{first} If they are lost for good, run weft store layout recover with the same --volume \
              or --config to make a new layout"
@@ -182,7 +182,7 @@ fn lost(found: &Found<'_>, silent: Option<&String>) -> StartError {
 }
 
 /// Returns the layout files of the volumes that have one.
-fn layouts_files<'a>(found: &'a Found<'_>) -> impl Iterator<Item = &'a LayoutsFile> {
+fn layouts_files<'a>(found: &'a StartInputs<'_>) -> impl Iterator<Item = &'a LayoutsFile> {
     found
         .directories
         .iter()

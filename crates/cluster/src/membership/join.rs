@@ -1,7 +1,7 @@
 //! Examines, decides, asks the other nodes if the decision needs it, and warns.
 
 use super::decide::{Decision, Membership, decide};
-use super::found::Found;
+use super::start_inputs::StartInputs;
 use crate::settings::NodeSettings;
 use crate::start_error::StartError;
 
@@ -15,7 +15,7 @@ const RETIRED: &str = "was retired when a layout left it out, and is not used, b
 
 /// Determines the part in the cluster of a node with these settings.
 pub(crate) async fn join(settings: &NodeSettings) -> Result<Box<Membership>, StartError> {
-    let mut found = Found::look(settings);
+    let mut found = StartInputs::inspect(settings);
     let membership = loop {
         match decide(&found)? {
             // Asked only now, because silent nodes cost seconds. With their answer a decision is

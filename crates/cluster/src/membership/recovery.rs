@@ -16,10 +16,10 @@ use placement::{Layout, Layouts};
 use store_protocol::VolumeId;
 
 use super::decide::newest;
-use super::found::Found;
 use super::roles::{first_layout, names};
-use crate::ask_nodes::Others;
-use crate::discovery::{Directory, DirectoryState, told};
+use super::start_inputs::StartInputs;
+use crate::ask_nodes::OtherNodes;
+use crate::discovery::{Directory, DirectoryState, describe};
 use crate::start_error::StartError;
 
 /// What to do when an operator declares the layouts lost.
@@ -39,7 +39,7 @@ pub(crate) enum Recovery {
 ///
 /// # Errors
 /// [`StartError`] if the rules refuse it.
-pub(crate) fn decide_recovery(found: &Found<'_>, now_ms: u64) -> Result<Recovery, StartError> {
+pub(crate) fn decide_recovery(found: &StartInputs<'_>, now_ms: u64) -> Result<Recovery, StartError> {
     let (settings, directories) = (found.settings, &found.directories);
     let refused = |detail: String| Err(StartError::conflict(&settings.id, detail));
     if let Err(detail) = settings.check() {
@@ -53,7 +53,7 @@ pub(crate) fn decide_recovery(found: &Found<'_>, now_ms: u64) -> Result<Recovery
     }
     if directories.iter().all(Directory::is_new) {
         return Err(StartError::NoStore {
-            found: told(directories),
+            found: describe(directories),
         });
     }
     let hidden = |directory: &&Directory| {
@@ -65,18 +65,18 @@ pub(crate) fn decide_recovery(found: &Found<'_>, now_ms: u64) -> Result<Recovery
     if let Some(hidden) = directories.iter().find(hidden) {
         return refused(format!(
             "{}: it may have the layouts; bring it back, or leave it out if it is gone for good",
-            hidden.told()
+            hidden.description()
         ));
     }
     match &found.others {
         None => return Ok(Recovery::AskOthers),
-        Some(Others::Told(told)) => {
+        Some(OtherNodes::Answered(told)) => {
             return refused(format!(
                 "nothing is lost: node {} has layout {}, which this node adopts when it starts",
                 told.by, told.layouts.current.number
             ));
         }
-        Some(Others::Alone | Others::Silent(_)) => {}
+        Some(OtherNodes::Alone | OtherNodes::Silent(_)) => {}
     }
     let ids = names(settings, directories)?;
     let current = Layout {

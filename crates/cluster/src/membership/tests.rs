@@ -7,9 +7,9 @@ use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
 use store_protocol::{NodeId, VolumeId};
 
 use super::decide::{Decision, Membership, decide};
-use super::found::Found;
 use super::recovery::{Recovery, decide_recovery};
-use crate::ask_nodes::{Others, Told};
+use super::start_inputs::StartInputs;
+use crate::ask_nodes::{LayoutAnswer, OtherNodes};
 use crate::discovery::{Directory, DirectoryState};
 use crate::layout_log::LayoutsFile;
 use crate::settings::{NodeSettings, VolumeSettings};
@@ -96,16 +96,20 @@ fn keeps(path: &str, volume: &str, current: Layout, accepted: Vec<Layout>) -> Di
     }
 }
 
-fn told(current: Layout, holds: bool) -> Others {
-    Others::Told(Told {
+fn told(current: Layout, holds: bool) -> OtherNodes {
+    OtherNodes::Answered(LayoutAnswer {
         layouts: layouts(current),
         by: NodeId::from("m".to_owned()),
         holds,
     })
 }
 
-fn found(settings: &NodeSettings, directories: Vec<Directory>, others: Option<Others>) -> Found<'_> {
-    Found {
+fn found(
+    settings: &NodeSettings,
+    directories: Vec<Directory>,
+    others: Option<OtherNodes>,
+) -> StartInputs<'_> {
+    StartInputs {
         settings,
         directories,
         others,
@@ -117,7 +121,7 @@ fn found(settings: &NodeSettings, directories: Vec<Directory>, others: Option<Ot
 fn joined(
     settings: &NodeSettings,
     directories: Vec<Directory>,
-    others: Others,
+    others: OtherNodes,
 ) -> Result<Box<Membership>, StartError> {
     match decide(&found(settings, directories, Some(others)))? {
         Decision::Join(membership) => Ok(membership),
@@ -125,7 +129,7 @@ fn joined(
     }
 }
 
-fn refused(settings: &NodeSettings, directories: Vec<Directory>, others: Others) -> StartError {
+fn refused(settings: &NodeSettings, directories: Vec<Directory>, others: OtherNodes) -> StartError {
     joined(settings, directories, others)
         .err()
         .expect("the start must be refused")
@@ -149,7 +153,7 @@ fn volumes(membership: &Membership) -> Vec<(&str, bool, bool, bool)> {
 
 #[test]
 fn wrong_settings_are_refused_first() {
-    let error = refused(&settings(&[]), Vec::new(), Others::Alone);
+    let error = refused(&settings(&[]), Vec::new(), OtherNodes::Alone);
     assert!(error.to_string().contains("no volume is given"), "{error}");
 }
 
@@ -162,7 +166,7 @@ fn names_are_those_given_then_those_found_then_those_of_the_paths() {
         fresh("y/d"),
         keeps("z/d", "n/d", layout(1, 1, &["n/d"]), Vec::new()),
     ];
-    let membership = joined(&three, directories, Others::Alone).unwrap();
+    let membership = joined(&three, directories, OtherNodes::Alone).unwrap();
     let names: Vec<_> = volumes(&membership).iter().map(|volume| volume.0).collect();
     assert_eq!(names, ["n/a", "n/d-2", "n/d"]);
 }
@@ -189,7 +193,7 @@ fn directories_under_a_wrong_name_are_refused() {
         ),
     ];
     for (settings, directories, text) in cases {
-        let error = refused(settings, directories, Others::Alone);
+        let error = refused(settings, directories, OtherNodes::Alone);
         assert!(error.to_string().contains(text), "{error}");
     }
 }
@@ -226,7 +230,7 @@ fn volumes_of_two_stores_are_refused() {
             keeps("a", "n/a", layout(2, 1, &["n/a"]), Vec::new()),
             keeps("b", "n/b", other, Vec::new()),
         ];
-        let error = refused(&ab, directories, Others::Alone);
+        let error = refused(&ab, directories, OtherNodes::Alone);
         assert!(
             error.to_string().contains("volume n/b belongs to another store"),
             "{error}"
@@ -258,7 +262,7 @@ fn layouts_of_other_nodes_are_taken_over() {
 #[test]
 fn layout_1_is_made_only_where_nothing_was_used() {
     let ab = settings(&["a", "b"]);
-    for others in [Others::Alone, Others::Silent("h:1".to_owned())] {
+    for others in [OtherNodes::Alone, OtherNodes::Silent("h:1".to_owned())] {
         let membership = joined(&ab, vec![fresh("a"), absent("b")], others).unwrap();
         let current = &membership.layouts.current;
         assert_eq!(
@@ -272,7 +276,7 @@ fn layout_1_is_made_only_where_nothing_was_used() {
     }
     let unreadable = || directory("b", DirectoryState::Unreadable("error".to_owned()));
     for second in [used("b", "n/b"), unreadable()] {
-        let silent = Others::Silent("h:1, h:2".to_owned());
+        let silent = OtherNodes::Silent("h:1, h:2".to_owned());
         let error = refused(&ab, vec![fresh("a"), second], silent);
         assert!(matches!(error, StartError::LayoutsLost { .. }), "{error}");
         assert!(
@@ -280,7 +284,7 @@ fn layout_1_is_made_only_where_nothing_was_used() {
             "{error}"
         );
     }
-    let error = refused(&ab, vec![used("a", "n/a"), fresh("b")], Others::Alone);
+    let error = refused(&ab, vec![used("a", "n/a"), fresh("b")], OtherNodes::Alone);
     assert!(error.to_string().contains("If a volume is missing"), "{error}");
 }
 
@@ -290,7 +294,7 @@ fn where_no_volume_may_be_made_there_is_no_store() {
         makes_volumes: false,
         ..settings(&["a"])
     };
-    let error = refused(&reading, vec![fresh("a")], Others::Alone);
+    let error = refused(&reading, vec![fresh("a")], OtherNodes::Alone);
     assert_eq!(error.to_string(), "there is no store: /a is empty");
 }
 
@@ -321,7 +325,7 @@ fn a_directory_is_made_only_if_it_cannot_be_an_unmounted_disk() {
             keeps("a", "n/a", layout(1, 1, in_layout), Vec::new()),
             absent("b"),
         ];
-        let membership = joined(&ab, directories, Others::Alone).unwrap();
+        let membership = joined(&ab, directories, OtherNodes::Alone).unwrap();
         let (name, held_before, makes_directory, begins) = volumes(&membership)[1];
         assert_eq!(name, "n/b");
         assert_eq!(
@@ -339,7 +343,7 @@ fn what_does_not_take_part_is_named() {
         keeps("a", "n/a", layout(1, 1, &["n/a", "n/c"]), Vec::new()),
         fresh("b"),
     ];
-    let membership = joined(&ab, directories, Others::Alone).unwrap();
+    let membership = joined(&ab, directories, OtherNodes::Alone).unwrap();
     assert_eq!(membership.unplaced, [id("n/b")]);
     assert_eq!(membership.not_given, [id("n/c")]);
 }
@@ -353,13 +357,17 @@ fn a_new_layout_is_refused_unless_all_are_lost() {
                 keeps("a", "n/a", layout(4, 1, &["n/a"]), Vec::new()),
                 used("b", "n/b"),
             ],
-            Others::Alone,
+            OtherNodes::Alone,
             "nothing is lost: the node's volumes have layout 4",
         ),
-        (vec![fresh("a"), absent("b")], Others::Alone, "there is no store"),
+        (
+            vec![fresh("a"), absent("b")],
+            OtherNodes::Alone,
+            "there is no store",
+        ),
         (
             vec![used("a", "n/a"), absent("b")],
-            Others::Alone,
+            OtherNodes::Alone,
             "/b is absent: it may have the layouts",
         ),
         (
@@ -367,7 +375,7 @@ fn a_new_layout_is_refused_unless_all_are_lost() {
                 used("a", "n/a"),
                 directory("b", DirectoryState::Unreadable("e".to_owned())),
             ],
-            Others::Alone,
+            OtherNodes::Alone,
             "/b cannot be read (e): it may have the layouts",
         ),
         (
@@ -389,7 +397,7 @@ fn a_new_layout_has_the_time_as_its_number_and_distrusts_what_was_used() {
     let directories = || vec![used("a", "n/a"), fresh("b")];
     let unasked = decide_recovery(&found(&ab, directories(), None), 0).unwrap();
     assert!(matches!(unasked, Recovery::AskOthers));
-    let silent = Some(Others::Silent("h:1".to_owned()));
+    let silent = Some(OtherNodes::Silent("h:1".to_owned()));
     let decided = decide_recovery(&found(&ab, directories(), silent), 1_700_000_000_999).unwrap();
     let Recovery::Make { layouts, used } = decided else {
         panic!("the other nodes were asked already");

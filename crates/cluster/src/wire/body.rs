@@ -39,7 +39,10 @@ pub(crate) fn streamed(content: ByteStream) -> Body {
 /// The connection owns the body and keeps it while the other side takes no data. The future owns
 /// the content: a caller that stops waiting drops the future, which frees the content at once and
 /// interrupts the body.
-pub(crate) fn handed(content: ByteStream, stall: Duration) -> (Body, impl Future<Output = io::Result<()>>) {
+pub(crate) fn body_of_content(
+    content: ByteStream,
+    stall: Duration,
+) -> (Body, impl Future<Output = io::Result<()>>) {
     let (sink, pieces) = mpsc::channel(1);
     let body = stream::try_unfold(pieces, |mut pieces: mpsc::Receiver<_>| async move {
         let piece: Option<Bytes> = match pieces.recv().await {
@@ -48,12 +51,12 @@ pub(crate) fn handed(content: ByteStream, stall: Duration) -> (Body, impl Future
         };
         Ok(piece.map(|piece| (piece, pieces)))
     });
-    (streamed(Box::pin(body)), hand(content, sink, stall))
+    (streamed(Box::pin(body)), feed(content, sink, stall))
 }
 
 /// Feeds content to the body. Returns `Ok` if the other side stops reading it, because its response
 /// says why.
-async fn hand(
+async fn feed(
     mut content: ByteStream,
     sink: mpsc::Sender<io::Result<Option<Bytes>>>,
     stall: Duration,
@@ -74,13 +77,13 @@ async fn hand(
 }
 
 /// Returns a body that sends `heads` first, then content as it arrives.
-pub(crate) fn headed(heads: Vec<Bytes>, content: ByteStream) -> Body {
+pub(crate) fn with_heads(heads: Vec<Bytes>, content: ByteStream) -> Body {
     streamed(Box::pin(stream::iter(heads.into_iter().map(Ok)).chain(content)))
 }
 
 /// Returns an arriving body as content. A pause longer than `idle` is an error, and so is an end
 /// before the declared one.
-pub(crate) fn arriving(body: Incoming, idle: Duration) -> ByteStream {
+pub(crate) fn content_of_body(body: Incoming, idle: Duration) -> ByteStream {
     Box::pin(stream::try_unfold(body, move |mut body| async move {
         let piece = timeout(idle, next(&mut body)).await.unwrap_or_else(|_| {
             Err(io::Error::new(
@@ -109,7 +112,7 @@ pub(crate) async fn whole(body: Incoming, max: usize, idle: Duration) -> io::Res
     if declared > max as u64 {
         return Err(too_long(max));
     }
-    let mut pieces = arriving(body, idle);
+    let mut pieces = content_of_body(body, idle);
     let Some(first) = pieces.try_next().await? else {
         return Ok(Bytes::new());
     };

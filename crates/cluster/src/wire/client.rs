@@ -13,11 +13,11 @@ use placement::{Layouts, NodeRole};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use store::LayoutTag;
-use store_protocol::{Manner, NodeId};
+use store_protocol::{NodeId, OperationSpec};
 
-use super::ask::NodeAsk;
 use super::body::{self, Body};
-use super::link::{Caller, Link, NoAnswer, Sending};
+use super::link::{Caller, Link, NoAnswer, OutgoingRequest};
+use super::requests::NodeRequest;
 use super::secure::{Http, Wire, http};
 use super::tables::Tables;
 use super::{ANSWER_BYTES_MAX, ASK_BYTES_MAX};
@@ -52,7 +52,7 @@ pub(crate) enum Failure<E> {
     /// The connection broke before a response began.
     Broken(String),
     /// The request was not sent: the connection was refused, or the node is known not to answer.
-    NotAsked(String),
+    NotSent(String),
     /// The node knows another layout, of this number.
     OtherLayout(u64),
     /// The node answered with this error.
@@ -116,18 +116,18 @@ impl Peer {
     /// Sends a JSON request and returns the JSON response.
     pub(crate) async fn ask<T: DeserializeOwned, E: DeserializeOwned>(
         &self,
-        manner: Manner,
+        spec: OperationSpec,
         path: &str,
         ask: &impl Serialize,
     ) -> Result<T, Failure<E>> {
-        let answer = self.ask_raw(manner, path, ask).await?;
+        let answer = self.ask_raw(spec, path, ask).await?;
         self.json(answer).await
     }
 
     /// Sends a JSON request and returns the response with its body unread.
     pub(crate) async fn ask_raw<E: DeserializeOwned>(
         &self,
-        manner: Manner,
+        spec: OperationSpec,
         path: &str,
         ask: &impl Serialize,
     ) -> Result<Response<Incoming>, Failure<E>> {
@@ -139,12 +139,12 @@ impl Peer {
                 ask.len()
             )));
         }
-        let first = self.send(manner, path, &ask, body::full(ask.clone())).await;
+        let first = self.send(spec, path, &ask, body::full(ask.clone())).await;
         match first {
             // The other side may have closed an idle connection. A read is retried once; a write
             // may have been carried out.
-            Err(Failure::Broken(_) | Failure::NotAsked(_)) if !manner.writes => {
-                self.send(manner, path, &ask, body::full(ask.clone())).await
+            Err(Failure::Broken(_) | Failure::NotSent(_)) if !spec.writes => {
+                self.send(spec, path, &ask, body::full(ask.clone())).await
             }
             answer => answer,
         }
@@ -153,30 +153,30 @@ impl Peer {
     /// Sends a body that begins with this JSON request.
     pub(crate) async fn send<E: DeserializeOwned>(
         &self,
-        manner: Manner,
+        spec: OperationSpec,
         path: &str,
         ask: &[u8],
         body: Body,
     ) -> Result<Response<Incoming>, Failure<E>> {
-        let what = Sending {
-            manner,
+        let what = OutgoingRequest {
+            spec,
             path,
             under: self.under,
             ask,
         };
         let answer = self.link.send(&what, body).await.map_err(|none| match none {
             NoAnswer::Broken(detail) => Failure::Broken(detail),
-            NoAnswer::NotAsked(detail) => Failure::NotAsked(detail),
+            NoAnswer::NotSent(detail) => Failure::NotSent(detail),
             NoAnswer::Waiting(detail) => Failure::Unreachable(detail),
         })?;
         match answer.status() {
             StatusCode::OK => Ok(answer),
-            StatusCode::CONFLICT => Err(self.meet(answer).await),
+            StatusCode::CONFLICT => Err(self.handle_other_layouts(answer).await),
             StatusCode::UNAUTHORIZED => Err(Failure::Unreachable(format!(
                 "{} rejected the request signature: the secrets differ, or the clocks differ by more than five minutes",
                 self.node()
             ))),
-            status => Err(self.said(status, answer).await),
+            status => Err(self.failure(status, answer).await),
         }
     }
 
@@ -204,7 +204,11 @@ impl Peer {
     }
 
     /// Reads the error that the node sent instead of a response.
-    async fn said<E: DeserializeOwned>(&self, status: StatusCode, answer: Response<Incoming>) -> Failure<E> {
+    async fn failure<E: DeserializeOwned>(
+        &self,
+        status: StatusCode,
+        answer: Response<Incoming>,
+    ) -> Failure<E> {
         let text = match self.link.whole(answer.into_body(), ASK_BYTES_MAX).await {
             Ok(text) => text,
             Err(error) => return Failure::Unreachable(error.to_string()),
@@ -219,7 +223,7 @@ impl Peer {
     }
 
     /// Handles a node that knows other layouts: the newer ones win on both sides.
-    async fn meet<E>(&self, answer: Response<Incoming>) -> Failure<E> {
+    async fn handle_other_layouts<E>(&self, answer: Response<Incoming>) -> Failure<E> {
         let theirs: Layouts = match self.json::<_, E>(answer).await {
             Ok(theirs) => theirs,
             Err(failure) => return failure,
@@ -238,7 +242,7 @@ impl Peer {
         layout_log.adopt(theirs).await;
         let ours = layout_log.layouts().await;
         if ours.current.number > number {
-            let adopt = NodeAsk::Adopt(Box::new(ours));
+            let adopt = NodeRequest::Adopt(Box::new(ours));
             self.push(&adopt).await;
         }
         Failure::OtherLayout(number)
@@ -246,12 +250,12 @@ impl Peer {
 
     /// Sends our newer layouts to the node. If that fails, the next request meets the same
     /// difference again.
-    async fn push(&self, adopt: &NodeAsk) {
+    async fn push(&self, adopt: &NodeRequest) {
         let Ok(ask) = serde_json::to_vec(adopt) else {
             return;
         };
-        let what = Sending {
-            manner: adopt.manner(),
+        let what = OutgoingRequest {
+            spec: adopt.spec(),
             path: "/v1/node/adopt",
             under: self.under,
             ask: &ask,

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use store::LayoutTag;
 use store_protocol::{ByteStream, ReplicaRead, UploadRead, VolumeAsk};
 
-use super::ask::{NodeAsk, StreamAsk, WholeHead};
 use super::auth::{Gate, Signed};
+use super::requests::{NodeRequest, StreamRequest, WholeHead};
 use super::{frame, remote_volume, serve_volume};
 use crate::Secret;
 
@@ -37,8 +37,8 @@ pub enum Ask {
 pub fn ask(kind: Ask, json: &[u8]) -> io::Result<Vec<u8>> {
     match kind {
         Ask::Volume => again::<VolumeAsk>(json),
-        Ask::Stream => again::<StreamAsk>(json),
-        Ask::Node => again::<NodeAsk>(json),
+        Ask::Stream => again::<StreamRequest>(json),
+        Ask::Node => again::<NodeRequest>(json),
     }
 }
 
@@ -76,7 +76,7 @@ pub fn upload_of(query: &str) -> Option<store_protocol::UploadId> {
 /// If it is cut short or malformed. If its content is too short or too long, reading the content
 /// fails later.
 pub async fn read_answer(content: ByteStream, blocks: Range<u64>) -> io::Result<ReplicaRead> {
-    remote_volume::opened(content, blocks, None).await
+    remote_volume::read_replica(content, blocks, None).await
 }
 
 /// Parses the response to a `read-staged`.

@@ -1,7 +1,7 @@
 //! The connections to one node, and whether it makes sense to wait for it.
 //!
 //! Invariants:
-//!  - no request waits longer than [`PATIENCE`] plus [`PING_MAX`] for a process that does not
+//!  - no request waits longer than [`PING_AFTER`] plus [`PING_MAX`] for a process that does not
 //!    answer pings, however long a living process may take to answer;
 //!  - while a node is known not to answer in time, requests to it fail at once. It is pinged every
 //!    [`RETRY_EVERY`] in the background, and used again once it answers.
@@ -19,15 +19,15 @@ use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use store::LayoutTag;
-use store_protocol::{ByteStream, Manner, NodeId};
+use store_protocol::{ByteStream, NodeId, OperationSpec};
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
-use super::ask::PING;
 use super::auth::Signed;
 use super::body::{self, Body};
+use super::requests::PING;
 use super::secure::{Wire, advice};
-use super::{IDLE_MAX, PATIENCE, RETRY_EVERY};
+use super::{IDLE_MAX, PING_AFTER, RETRY_EVERY};
 use crate::Secret;
 
 /// Longest time for the response to a ping. A busy machine with hundreds of runnable threads still
@@ -43,7 +43,7 @@ pub(crate) struct Link {
     /// Why the node is not used for now. `None` while it answers.
     down: watch::Sender<Option<String>>,
     /// When it last answered any request.
-    heard: Mutex<Option<Instant>>,
+    last_answer: Mutex<Option<Instant>>,
     /// Held during a ping, so that all requests that wait for the node share one ping.
     pinging: tokio::sync::Mutex<()>,
 }
@@ -56,8 +56,8 @@ pub(crate) struct Caller {
 }
 
 /// A request to be sent.
-pub(crate) struct Sending<'a> {
-    pub(crate) manner: Manner,
+pub(crate) struct OutgoingRequest<'a> {
+    pub(crate) spec: OperationSpec,
     pub(crate) path: &'a str,
     pub(crate) under: LayoutTag,
     /// The JSON part of the body, which is signed.
@@ -70,7 +70,7 @@ pub(crate) enum NoAnswer {
     /// The connection broke. Another may work.
     Broken(String),
     /// The request was not sent: the connection was refused, or the node is known not to answer.
-    NotAsked(String),
+    NotSent(String),
     /// Waiting ended: a limit has passed, or the node does not answer pings.
     Waiting(String),
 }
@@ -79,7 +79,7 @@ impl NoAnswer {
     /// Returns the reason as text.
     pub(crate) fn detail(self) -> String {
         match self {
-            Self::Broken(detail) | Self::NotAsked(detail) | Self::Waiting(detail) => detail,
+            Self::Broken(detail) | Self::NotSent(detail) | Self::Waiting(detail) => detail,
         }
     }
 }
@@ -93,7 +93,7 @@ impl Link {
             caller,
             wire,
             down: watch::Sender::new(None),
-            heard: Mutex::new(None),
+            last_answer: Mutex::new(None),
             pinging: tokio::sync::Mutex::new(()),
         })
     }
@@ -106,28 +106,28 @@ impl Link {
     /// Sends a request and waits for the head of its response.
     pub(crate) async fn send(
         self: &Arc<Self>,
-        what: &Sending<'_>,
+        what: &OutgoingRequest<'_>,
         body: Body,
     ) -> Result<Response<Incoming>, NoAnswer> {
         if let Some(reason) = self.down.borrow().clone() {
-            return Err(NoAnswer::NotAsked(reason));
+            return Err(NoAnswer::NotSent(reason));
         }
         let sent = async {
             let scheme = self.scheme().await;
             let request = self.request(scheme, Method::POST, what, body)?;
             Ok::<_, String>(self.wire.http.request(request).await)
         };
-        let answer = self.guard(what.manner.limit, sent).await.and_then(|sent| sent);
+        let answer = self.guard(what.spec.limit, sent).await.and_then(|sent| sent);
         let answer = answer.map_err(NoAnswer::Waiting)?;
         let answer = answer.map_err(|error| {
             let detail = self.failed(&error);
             if error.is_connect() {
-                NoAnswer::NotAsked(detail)
+                NoAnswer::NotSent(detail)
             } else {
                 NoAnswer::Broken(detail)
             }
         })?;
-        *self.heard.lock() = Some(Instant::now());
+        *self.last_answer.lock() = Some(Instant::now());
         Ok(answer)
     }
 
@@ -156,12 +156,12 @@ impl Link {
             // Finished work wins over a limit that passes at the same moment.
             biased;
             done = work => Ok(done),
-            reason = self.watch_over(limit) => Err(reason),
+            reason = self.watch(limit) => Err(reason),
         }
     }
 
     /// Returns the reason once waiting no longer makes sense.
-    async fn watch_over(self: &Arc<Self>, limit: Duration) -> String {
+    async fn watch(self: &Arc<Self>, limit: Duration) -> String {
         let mut down = self.down.subscribe();
         let begun = Instant::now();
         loop {
@@ -171,7 +171,7 @@ impl Link {
                 Ok(reason) = down.wait_for(Option::is_some) => {
                     return reason.clone().unwrap_or_default();
                 }
-                () = sleep(left.min(PATIENCE)) => {}
+                () = sleep(left.min(PING_AFTER)) => {}
             }
             if begun.elapsed() >= limit {
                 return format!("no answer within {} s", limit.as_secs());
@@ -189,7 +189,11 @@ impl Link {
         if let Some(reason) = self.down.borrow().clone() {
             return Err(reason);
         }
-        if self.heard.lock().is_some_and(|heard| heard.elapsed() < PATIENCE) {
+        if self
+            .last_answer
+            .lock()
+            .is_some_and(|last_answer| last_answer.elapsed() < PING_AFTER)
+        {
             return Ok(());
         }
         self.ping().await
@@ -197,8 +201,8 @@ impl Link {
 
     /// Sends one ping.
     async fn ping(self: &Arc<Self>) -> Result<(), String> {
-        let what = Sending {
-            manner: PING,
+        let what = OutgoingRequest {
+            spec: PING,
             path: "/v1/ping",
             under: LayoutTag::NONE,
             ask: b"",
@@ -211,19 +215,19 @@ impl Link {
         let asked = timeout(PING_MAX, asked).await;
         match asked.map(|asked| asked.map_err(Err).and_then(|asked| asked.map_err(Ok))) {
             Ok(Ok(_)) => {
-                *self.heard.lock() = Some(Instant::now());
+                *self.last_answer.lock() = Some(Instant::now());
                 Ok(())
             }
             Ok(Err(Ok(error))) => Err(self.failed(&error)),
             Ok(Err(Err(detail))) => Err(detail),
-            Err(_) => Err(self.leave_alone(format!("no answer to a ping within {PING_MAX:?}"))),
+            Err(_) => Err(self.mark_down(format!("no answer to a ping within {PING_MAX:?}"))),
         }
     }
 
     /// Returns `http` or `https`. If the node may speak either, a ping determines which.
     async fn scheme(&self) -> &'static str {
-        let what = Sending {
-            manner: PING,
+        let what = OutgoingRequest {
+            spec: PING,
             path: "/v1/ping",
             under: LayoutTag::NONE,
             ask: b"",
@@ -237,7 +241,7 @@ impl Link {
         &self,
         scheme: &str,
         method: Method,
-        what: &Sending<'_>,
+        what: &OutgoingRequest<'_>,
         body: Body,
     ) -> Result<Request<Body>, String> {
         let signed = Signed::now(&self.caller.name, what.under, what.ask);
@@ -268,7 +272,7 @@ impl Link {
                 .downcast_ref::<io::Error>()
                 .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
             {
-                return self.leave_alone(detail);
+                return self.mark_down(detail);
             }
             source = cause.source();
         }
@@ -276,7 +280,7 @@ impl Link {
     }
 
     /// Stops using the node until it answers a ping.
-    fn leave_alone(self: &Arc<Self>, reason: String) -> String {
+    fn mark_down(self: &Arc<Self>, reason: String) -> String {
         let first = self.down.send_if_modified(|down| {
             let first = down.is_none();
             *down = Some(reason.clone());
@@ -284,14 +288,14 @@ impl Link {
         });
         if first {
             tracing::warn!(node = %self.node, address = %self.address, %reason, "node does not answer");
-            tokio::spawn(take_up(Arc::downgrade(self)));
+            tokio::spawn(ping_until_up(Arc::downgrade(self)));
         }
         reason
     }
 }
 
 /// Pings a node until it answers.
-async fn take_up(link: Weak<Link>) {
+async fn ping_until_up(link: Weak<Link>) {
     loop {
         sleep(RETRY_EVERY).await;
         let Some(link) = link.upgrade() else {

@@ -15,16 +15,17 @@
 
 use std::time::Duration;
 
-pub(super) mod ask;
 pub(super) mod auth;
 pub(super) mod body;
 pub(super) mod client;
 pub(super) mod frame;
+#[cfg(feature = "testing")]
 pub mod fuzzing;
 pub(super) mod link;
 pub(super) mod nonces;
 pub(super) mod remote_node;
 pub(super) mod remote_volume;
+pub(super) mod requests;
 pub(super) mod secure;
 pub(super) mod serve_node;
 pub(super) mod serve_volume;
@@ -40,7 +41,7 @@ const CONNECT_MAX: Duration = Duration::from_secs(2);
 
 /// How long to wait for a response before its node is pinged. A frozen node delays the first
 /// request that waits for it by this time plus that of the ping.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const PING_AFTER: Duration = Duration::from_millis(1500);
 
 /// How often a node that did not answer in time is retried. Shorter would only send more pings. A
 /// node that is back stays unused for up to this long.
@@ -55,7 +56,7 @@ const IDLE_MAX: Duration = Duration::from_secs(10);
 /// wait for a stuck disk.
 const RECEIPT_MAX: Duration = Duration::from_secs(30);
 
-/// Longest pause in content that a client sends through another node. The client's own patience is
+/// Longest pause in content that a client sends through another node. The client's own limit is
 /// shorter.
 const UPLOAD_IDLE_MAX: Duration = Duration::from_secs(120);
 

@@ -3,20 +3,20 @@
 use async_trait::async_trait;
 use placement::{Layout, Layouts};
 use serde::de::DeserializeOwned;
-use store_protocol::{Claim, Finish, Meta, Node, NodeError, NodeId, NodeStatus};
+use store_protocol::{ChangeRequest, Claim, Meta, Node, NodeError, NodeId, NodeStatus};
 
-use super::ask::NodeAsk;
 use super::client::{Failure, Peer};
+use super::requests::NodeRequest;
 
 /// A node reached over HTTP.
 pub(crate) struct RemoteNode(pub(crate) Peer);
 
 impl RemoteNode {
-    async fn ask<T: DeserializeOwned>(&self, ask: NodeAsk) -> Result<T, NodeError> {
-        let manner = ask.manner();
-        let path = format!("/v1/node/{}", manner.operation);
+    async fn ask<T: DeserializeOwned>(&self, ask: NodeRequest) -> Result<T, NodeError> {
+        let spec = ask.spec();
+        let path = format!("/v1/node/{}", spec.operation);
         self.0
-            .ask(manner, &path, &ask)
+            .ask(spec, &path, &ask)
             .await
             .map_err(|failure| match failure {
                 Failure::Said(error) => error,
@@ -25,7 +25,7 @@ impl RemoteNode {
                     detail,
                     asked: true,
                 },
-                Failure::NotAsked(detail) => NodeError::Unreachable {
+                Failure::NotSent(detail) => NodeError::Unreachable {
                     node: self.0.node().clone(),
                     detail,
                     asked: false,
@@ -45,32 +45,32 @@ impl Node for RemoteNode {
         self.0.node()
     }
 
-    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
-        self.ask(NodeAsk::Finish(Box::new(finish))).await
+    async fn decide(&self, request: ChangeRequest) -> Result<Option<Meta>, NodeError> {
+        self.ask(NodeRequest::Decide(Box::new(request))).await
     }
 
     async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {
         let claims = claims.to_vec();
-        self.ask(NodeAsk::Promise { claims }).await
+        self.ask(NodeRequest::Promise { claims }).await
     }
 
     async fn layouts(&self) -> Result<Layouts, NodeError> {
-        self.ask(NodeAsk::Layouts).await
+        self.ask(NodeRequest::Layouts).await
     }
 
     async fn propose(&self, layout: &Layout) -> Result<(), NodeError> {
-        self.ask(NodeAsk::Propose(Box::new(layout.clone()))).await
+        self.ask(NodeRequest::Propose(Box::new(layout.clone()))).await
     }
 
     async fn accepted(&self) -> Result<Vec<Layout>, NodeError> {
-        self.ask(NodeAsk::Accepted).await
+        self.ask(NodeRequest::Accepted).await
     }
 
     async fn adopt(&self, layouts: &Layouts) -> Result<(), NodeError> {
-        self.ask(NodeAsk::Adopt(Box::new(layouts.clone()))).await
+        self.ask(NodeRequest::Adopt(Box::new(layouts.clone()))).await
     }
 
     async fn status(&self) -> Result<NodeStatus, NodeError> {
-        self.ask(NodeAsk::Status).await
+        self.ask(NodeRequest::Status).await
     }
 }

@@ -13,15 +13,15 @@ use http::Response;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use store_protocol::{
-    BLOCK_BYTES, BlockTable, ByteStream, Key, Manner, Meta, Purpose, Receipt, ReplicaRead, Surveyed,
+    BLOCK_BYTES, BlockTable, ByteStream, Key, Meta, OperationSpec, Purpose, Receipt, ReplicaRead, Surveyed,
     UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
 use tokio::time::timeout;
 
-use super::ask::{PREPARE_WHOLE, RECEIVE, ReadHead, StreamAsk, UploadHead, WholeHead};
 use super::body;
 use super::client::{Failure, Peer};
 use super::frame::{self, Pieces};
+use super::requests::{PREPARE_WHOLE, RECEIVE, ReadHead, StreamRequest, UploadHead, WholeHead};
 use super::{IDLE_MAX, RECEIPT_MAX, TABLE_BYTES_MAX, WHOLE_BYTES_MAX};
 
 /// A volume reached over HTTP.
@@ -49,14 +49,14 @@ impl RemoteVolume {
         self.peer.link.clone().content(answer.into_body())
     }
 
-    fn path(&self, manner: Manner) -> String {
-        format!("/v1/volume/{}/{}", self.id, manner.operation)
+    fn path(&self, spec: OperationSpec) -> String {
+        format!("/v1/volume/{}/{}", self.id, spec.operation)
     }
 
     fn error(&self, failure: Failure<VolumeError>) -> VolumeError {
         match failure {
             Failure::Said(error) => error,
-            Failure::Unreachable(detail) | Failure::Broken(detail) | Failure::NotAsked(detail) => {
+            Failure::Unreachable(detail) | Failure::Broken(detail) | Failure::NotSent(detail) => {
                 self.unreachable(detail)
             }
             Failure::OtherLayout(theirs) => VolumeError::OtherLayout {
@@ -86,7 +86,7 @@ pub(super) async fn opened_upload(content: ByteStream) -> io::Result<UploadRead>
 }
 
 /// Parses the response to a `read`: head, table unless it is known, blocks.
-pub(super) async fn opened(
+pub(super) async fn read_replica(
     content: ByteStream,
     blocks: Range<u64>,
     known: Option<Arc<BlockTable>>,
@@ -146,9 +146,9 @@ impl Volume for RemoteVolume {
     }
 
     async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
-        let manner = ask.manner();
+        let spec = ask.spec();
         let asked = async {
-            let answer = self.peer.ask_raw(manner, &self.path(manner), &ask).await?;
+            let answer = self.peer.ask_raw(spec, &self.path(spec), &ask).await?;
             self.peer.json_as(&ask, answer).await
         };
         match (&ask, asked.await.map_err(|failure| self.error(failure))?) {
@@ -162,7 +162,7 @@ impl Volume for RemoteVolume {
     async fn receive(&self, upload: UploadId, content: ByteStream) -> Result<Receipt, VolumeError> {
         let source = Source::default();
         let path = format!("{}?upload={upload}", self.path(RECEIVE));
-        let (body, handing) = body::handed(source.watch(content), IDLE_MAX);
+        let (body, handing) = body::body_of_content(source.watch(content), IDLE_MAX);
         let asking = async {
             let answer = self.peer.send(RECEIVE, &path, b"", body).await?;
             self.peer.json(answer).await
@@ -189,19 +189,19 @@ impl Volume for RemoteVolume {
         let head =
             serde_json::to_vec(&WholeHead { upload, meta }).map_err(|error| self.unreachable(error))?;
         let frame = frame::head(&head).map_err(|error| self.unreachable(error))?;
-        let body = body::headed(vec![frame, content], Box::pin(stream::empty()));
-        let manner = PREPARE_WHOLE;
+        let body = body::with_heads(vec![frame, content], Box::pin(stream::empty()));
+        let spec = PREPARE_WHOLE;
         let work = async {
-            let answer = self.peer.send(manner, &self.path(manner), &head, body).await?;
+            let answer = self.peer.send(spec, &self.path(spec), &head, body).await?;
             self.peer.json(answer).await
         };
         work.await.map_err(|failure| self.error(failure))
     }
 
     async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
-        let ask = StreamAsk::ReadUpload { upload };
-        let manner = ask.manner();
-        let answer = self.peer.ask_raw(manner, &self.path(manner), &ask).await;
+        let ask = StreamRequest::ReadUpload { upload };
+        let spec = ask.spec();
+        let answer = self.peer.ask_raw(spec, &self.path(spec), &ask).await;
         let answer = answer.map_err(|failure| self.error(failure))?;
         let opened = opened_upload(self.content(answer)).await;
         opened.map_err(|error| self.unreachable(error))
@@ -214,17 +214,17 @@ impl Volume for RemoteVolume {
         blocks: Range<u64>,
     ) -> Result<ReplicaRead, VolumeError> {
         let known = self.peer.peers.tables.get(key, version);
-        let ask = StreamAsk::Read {
+        let ask = StreamRequest::Read {
             key: key.clone(),
             version,
             start: blocks.start,
             end: blocks.end,
             table: known.is_none(),
         };
-        let manner = ask.manner();
-        let answer = self.peer.ask_raw(manner, &self.path(manner), &ask).await;
+        let spec = ask.spec();
+        let answer = self.peer.ask_raw(spec, &self.path(spec), &ask).await;
         let answer = answer.map_err(|failure| self.error(failure))?;
-        let opened = opened(self.content(answer), blocks, known).await;
+        let opened = read_replica(self.content(answer), blocks, known).await;
         let read = opened.map_err(|error| self.unreachable(error))?;
         self.peer.peers.tables.put(&read.meta, &read.table);
         Ok(read)

@@ -7,22 +7,22 @@ use serde::Serialize;
 use store_protocol::{Node as _, NodeError};
 use tracing::Instrument as _;
 
-use super::ask::NodeAsk;
 use super::body::Body;
+use super::requests::NodeRequest;
 use super::server::{Admitted, Service, json, plain, read_ask, refused, unknown};
 
 impl Service {
     /// Answers `POST /v1/node/OPERATION`.
     pub(super) async fn answer_node(self: Arc<Self>, admitted: Admitted) -> Response<Body> {
-        let ask: NodeAsk = match read_ask(admitted.body, &admitted.signed).await {
+        let ask: NodeRequest = match read_ask(admitted.body, &admitted.signed).await {
             Ok(ask) => ask,
             Err(answer) => return answer,
         };
-        let manner = ask.manner();
-        if manner.operation != admitted.rest {
+        let spec = ask.spec();
+        if spec.operation != admitted.rest {
             return unknown(&admitted.rest);
         }
-        if manner.writes && !self.gate.admit(&admitted.signed) {
+        if spec.writes && !self.gate.admit(&admitted.signed) {
             return refused();
         }
         if ask.needs_layout()
@@ -30,10 +30,10 @@ impl Service {
         {
             return answer;
         }
-        let counted = self.node.counters.begin(manner.operation);
+        let counted = self.node.counters.begin(spec.operation);
         // Runs in a separate task: a decision that was begun must be completed even if the caller
         // goes away.
-        let done = tokio::spawn(async move { self.do_node(ask).await }.in_current_span()).await;
+        let done = tokio::spawn(async move { self.dispatch(ask).await }.in_current_span()).await;
         let answer = done.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()));
         if answer.status().is_server_error() {
             counted.failed();
@@ -41,21 +41,21 @@ impl Service {
         answer
     }
 
-    async fn do_node(&self, ask: NodeAsk) -> Response<Body> {
+    async fn dispatch(&self, ask: NodeRequest) -> Response<Body> {
         let node = &self.node;
         match ask {
-            NodeAsk::Finish(finish) => said(node.finish(*finish).await),
-            NodeAsk::Promise { claims } => said(node.promise(&claims).await),
-            NodeAsk::Layouts => said(node.layouts().await),
-            NodeAsk::Propose(layout) => said(node.propose(&layout).await),
-            NodeAsk::Accepted => said(node.accepted().await),
-            NodeAsk::Adopt(layouts) => said(node.adopt(&layouts).await),
-            NodeAsk::Status => said(node.status().await),
+            NodeRequest::Decide(request) => response(node.decide(*request).await),
+            NodeRequest::Promise { claims } => response(node.promise(&claims).await),
+            NodeRequest::Layouts => response(node.layouts().await),
+            NodeRequest::Propose(layout) => response(node.propose(&layout).await),
+            NodeRequest::Accepted => response(node.accepted().await),
+            NodeRequest::Adopt(layouts) => response(node.adopt(&layouts).await),
+            NodeRequest::Status => response(node.status().await),
         }
     }
 }
 
-fn said<T: Serialize>(result: Result<T, NodeError>) -> Response<Body> {
+fn response<T: Serialize>(result: Result<T, NodeError>) -> Response<Body> {
     match result {
         Ok(value) => json(StatusCode::OK, &value),
         Err(error) => json(status_of(&error), &error),

@@ -17,8 +17,8 @@ use store_protocol::{
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::ask::{PREPARE_WHOLE, RECEIVE, ReadHead, StreamAsk, UploadHead, WholeHead};
 use super::body::{self, Body};
+use super::requests::{PREPARE_WHOLE, RECEIVE, ReadHead, StreamRequest, UploadHead, WholeHead};
 use super::server::{Admitted, Service, bad, json, plain, read_ask, refused, unknown, with_body};
 use super::{FAREWELL, IDLE_MAX, UPLOAD_IDLE_MAX, WHOLE_BYTES_MAX, frame};
 
@@ -37,7 +37,7 @@ impl Service {
         let Some(volume) = self.node.volume(&id, admitted.signed.under) else {
             drain(admitted.body);
             let detail = format!("node {} was started without this volume", self.node.id);
-            return said::<()>(Err(VolumeError::Unreachable { volume: id, detail }));
+            return response::<()>(Err(VolumeError::Unreachable { volume: id, detail }));
         };
         match operation {
             "stage" => self.receive(volume, admitted).await,
@@ -61,7 +61,7 @@ impl Service {
             return refused();
         }
         let counted = Arc::new(self.node.counters.begin(RECEIVE.operation));
-        let (content, left) = keep_rest(body::arriving(admitted.body, UPLOAD_IDLE_MAX));
+        let (content, left) = keep_rest(body::content_of_body(admitted.body, UPLOAD_IDLE_MAX));
         let content = counting(content, {
             let counted = counted.clone();
             move |bytes| counted.received(bytes)
@@ -73,7 +73,7 @@ impl Service {
                 counted.failed();
             }
         }
-        said(receipt)
+        response(receipt)
     }
 
     async fn prepare_whole(&self, volume: Arc<dyn Volume>, admitted: Admitted) -> Response<Body> {
@@ -100,19 +100,19 @@ impl Service {
         if prepared.as_ref().is_err_and(is_ours) {
             counted.failed();
         }
-        said(prepared)
+        response(prepared)
     }
 
     async fn stream(&self, volume: Arc<dyn Volume>, operation: &str, admitted: Admitted) -> Response<Body> {
-        let ask: StreamAsk = match read_ask(admitted.body, &admitted.signed).await {
+        let ask: StreamRequest = match read_ask(admitted.body, &admitted.signed).await {
             Ok(ask) => ask,
             Err(answer) => return answer,
         };
-        let manner = ask.manner();
-        if manner.operation != operation {
+        let spec = ask.spec();
+        if spec.operation != operation {
             return unknown(operation);
         }
-        let counted = self.node.counters.begin(manner.operation);
+        let counted = self.node.counters.begin(spec.operation);
         stream(volume.as_ref(), ask, counted).await
     }
 
@@ -121,15 +121,15 @@ impl Service {
             Ok(ask) => ask,
             Err(answer) => return answer,
         };
-        let manner = ask.manner();
-        if manner.operation != operation {
+        let spec = ask.spec();
+        if spec.operation != operation {
             return unknown(operation);
         }
-        if manner.writes && !self.gate.admit(&admitted.signed) {
+        if spec.writes && !self.gate.admit(&admitted.signed) {
             return refused();
         }
-        let counted = self.node.counters.begin(manner.operation);
-        if !manner.writes {
+        let counted = self.node.counters.begin(spec.operation);
+        if !spec.writes {
             return answer(volume.as_ref(), ask, counted).await;
         }
         // Runs in a separate task: a change that was begun must be completed even if the caller
@@ -141,7 +141,7 @@ impl Service {
 }
 
 async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Response<Body> {
-    failing(said(volume.call(ask).await), &counted)
+    failing(response(volume.call(ask).await), &counted)
 }
 
 /// Counts the response as a failure if this node is at fault.
@@ -153,28 +153,28 @@ fn failing(answer: Response<Body>, counted: &Counted) -> Response<Body> {
 }
 
 /// Answers with content. Needs no separate task, because it changes nothing that must be completed.
-async fn stream(volume: &dyn Volume, ask: StreamAsk, counted: Counted) -> Response<Body> {
+async fn stream(volume: &dyn Volume, ask: StreamRequest, counted: Counted) -> Response<Body> {
     let failed = match ask {
-        StreamAsk::ReadUpload { upload } => match volume.read_upload(upload).await {
+        StreamRequest::ReadUpload { upload } => match volume.read_upload(upload).await {
             Ok(read) => return uploaded(read, counted),
             Err(error) => error,
         },
-        StreamAsk::Read {
+        StreamRequest::Read {
             key,
             version,
             start,
             end,
             table,
         } => match volume.read(&key, version, start..end).await {
-            Ok(read) => return opened(read, table, counted),
+            Ok(read) => return replica_response(read, table, counted),
             Err(error) => error,
         },
     };
-    failing(said::<()>(Err(failed)), &counted)
+    failing(response::<()>(Err(failed)), &counted)
 }
 
 /// Sends head frame, table and blocks. The request is counted until the last byte is sent.
-fn opened(read: ReplicaRead, with_table: bool, counted: Counted) -> Response<Body> {
+fn replica_response(read: ReplicaRead, with_table: bool, counted: Counted) -> Response<Body> {
     let table = if with_table {
         let mut table = BytesMut::with_capacity(read.table.values().len() * 32);
         read.table
@@ -210,13 +210,13 @@ fn streamed(
         Ok(head) => {
             let content = counting(content, move |bytes| counted.sent(bytes));
             let before = std::iter::once(head).chain(table).collect();
-            with_body(StatusCode::OK, body::headed(before, content))
+            with_body(StatusCode::OK, body::with_heads(before, content))
         }
         Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
     }
 }
 
-fn said<T: Serialize>(result: Result<T, VolumeError>) -> Response<Body> {
+fn response<T: Serialize>(result: Result<T, VolumeError>) -> Response<Body> {
     match result {
         Ok(value) => json(StatusCode::OK, &value),
         Err(error) => json(status_of(&error), &error),
@@ -259,24 +259,24 @@ fn counting(content: ByteStream, tell: impl Fn(u64) + Send + 'static) -> ByteStr
 }
 
 /// Content that hands back its rest if it is dropped before its end.
-struct Returning {
+struct ReturnsRest {
     content: Option<ByteStream>,
-    left: Left,
+    left: UnreadRest,
 }
 
 /// The unread rest of the content.
-type Left = Arc<Mutex<Option<ByteStream>>>;
+type UnreadRest = Arc<Mutex<Option<ByteStream>>>;
 
-fn keep_rest(content: ByteStream) -> (ByteStream, Left) {
-    let left = Left::default();
-    let returning = Returning {
+fn keep_rest(content: ByteStream) -> (ByteStream, UnreadRest) {
+    let left = UnreadRest::default();
+    let returning = ReturnsRest {
         content: Some(content),
         left: left.clone(),
     };
     (Box::pin(returning), left)
 }
 
-impl Stream for Returning {
+impl Stream for ReturnsRest {
     type Item = io::Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -291,7 +291,7 @@ impl Stream for Returning {
     }
 }
 
-impl Drop for Returning {
+impl Drop for ReturnsRest {
     fn drop(&mut self) {
         *self.left.lock() = self.content.take();
     }
@@ -299,7 +299,7 @@ impl Drop for Returning {
 
 /// Reads and discards the rest of the content, for some time. If a response is sent while the other
 /// side is still sending, the connection breaks and the response is lost.
-fn drain_rest(left: Left) {
+fn drain_rest(left: UnreadRest) {
     if let Some(mut content) = left.lock().take() {
         let all = async move { while let Some(Ok(_)) = content.next().await {} };
         tokio::spawn(timeout(FAREWELL, all));
@@ -307,5 +307,5 @@ fn drain_rest(left: Left) {
 }
 
 fn drain(body: Incoming) {
-    drain_rest(Arc::new(Mutex::new(Some(body::arriving(body, IDLE_MAX)))));
+    drain_rest(Arc::new(Mutex::new(Some(body::content_of_body(body, IDLE_MAX)))));
 }

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use rand::RngExt as _;
 use store::{List, Put, Store, StoreError};
 use store_protocol::{Condition, Key};
-use store_testkit::linear::{Answer, Asked, Event, Value, When, is_linearizable};
+use store_testkit::linear::{Answer, Event, RegisterRequest, Value, When, is_linearizable};
 
 use crate::nodes::Files;
 use crate::process::Process;
@@ -133,7 +133,7 @@ impl History {
         self.ticks.fetch_add(1, Ordering::SeqCst)
     }
 
-    fn begin(&self, at: usize, asked: Asked) -> usize {
+    fn begin(&self, at: usize, asked: RegisterRequest) -> usize {
         let event = Event {
             asked,
             answer: Answer::Unknown,
@@ -191,7 +191,7 @@ impl History {
         let content = Bytes::from(value.to_string());
         let etag = data_encoding::HEXLOWER.encode(&digests::Md5::of(&content));
         self.etags.lock().insert(etag, value);
-        let index = self.begin(at, Asked::Write { value, when });
+        let index = self.begin(at, RegisterRequest::Write { value, when });
         let put = Put {
             condition,
             ..Put::default()
@@ -202,12 +202,12 @@ impl History {
 
     async fn delete(&self, store: &Store, at: usize) {
         let when = When::Always;
-        let index = self.begin(at, Asked::Write { value: 0, when });
+        let index = self.begin(at, RegisterRequest::Write { value: 0, when });
         self.wrote(index, store.delete(&self.keys[at], Condition::Always).await);
     }
 
     async fn get(&self, store: &Store, at: usize) -> Option<Value> {
-        let index = self.begin(at, Asked::Read);
+        let index = self.begin(at, RegisterRequest::Read);
         let value = match store.get(&self.keys[at], None).await {
             Ok(object) => {
                 let pieces: Vec<Bytes> = object.body.try_collect().await.ok()?;
@@ -221,7 +221,7 @@ impl History {
     }
 
     async fn list(&self, store: &Store) {
-        let indexes = [0, 1].map(|at| self.begin(at, Asked::Read));
+        let indexes = [0, 1].map(|at| self.begin(at, RegisterRequest::Read));
         let prefix = self.keys[0].as_str().trim_end_matches('a').to_owned();
         let list = List {
             prefix,

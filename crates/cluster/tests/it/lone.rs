@@ -19,7 +19,7 @@ use crate::wire::{content, pieces};
 pub(crate) const OBJECTS: usize = 30;
 
 /// Longest wait for an expected change.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PING_AFTER: Duration = Duration::from_secs(120);
 
 /// The settings and volumes of such a store, removed when dropped.
 pub(crate) struct Lone {
@@ -163,7 +163,7 @@ pub(crate) fn wipe(dir: &Path) {
 }
 
 pub(crate) async fn until(what: &str, holds: impl AsyncFn() -> bool) {
-    let waited = tokio::time::timeout(PATIENCE, async {
+    let waited = tokio::time::timeout(PING_AFTER, async {
         while !holds().await {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

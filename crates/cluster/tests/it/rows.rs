@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use cluster::{ConnectSettings, Connection};
 use futures_util::{TryStreamExt as _, stream};
-use store::{Complete, List, Patience, Put, Reading, Store, StoreError};
+use store::{Complete, List, Put, Reading, Store, StoreError, Timeouts};
 use store_protocol::{ByteStream, Condition, Key};
 use tempfile::TempDir;
 
@@ -380,12 +380,12 @@ async fn list(store: &Store, prefix: &str) -> Result<Vec<String>, StoreError> {
 
 /// Returns the client's store with short timeouts, because some operations cannot succeed.
 fn patient(client: &Connection) -> Store {
-    let patience = Patience {
+    let timeouts = Timeouts {
         decide: Duration::from_millis(500),
         answer: Duration::from_secs(4),
-        ..Patience::default()
+        ..Timeouts::default()
     };
-    Store::with_patience(client.store().cluster().clone(), patience)
+    Store::with_timeouts(client.store().cluster().clone(), timeouts)
 }
 
 impl Cluster {

@@ -28,11 +28,11 @@ use url::form_urlencoded;
 use crate::digests::Digests;
 use crate::error::{fault, from_store};
 use crate::exchange::Exchange;
-use crate::gate;
 use crate::keys::{Keys, Right};
 use crate::policy::Facts;
 use crate::refusal::Refusal;
 use crate::settings::BucketSettings;
+use crate::signature_checks;
 
 mod admission;
 mod expected_owner;
@@ -40,7 +40,7 @@ mod facts;
 pub(crate) mod needs;
 
 pub(crate) use admission::block;
-use admission::{Admission, Asking, EachAdmission, PendingAdmission, SourceAdmission, Who, denied};
+use admission::{Admission, Asking, EachAdmission, PendingAdmission, Requester, SourceAdmission, denied};
 pub(crate) use facts::Peer;
 use facts::{of_form, of_request, of_tags};
 
@@ -73,7 +73,7 @@ impl S3Access for Access {
     async fn check(&self, cx: &mut S3AccessContext<'_>) -> S3Result<()> {
         let operation = cx.s3_op().name().to_owned();
         let id = cx.credentials().map(|credentials| credentials.access_key.clone());
-        let who = Who::of(id.as_deref(), &self.keys);
+        let who = Requester::of(id.as_deref(), &self.keys);
         let path = match cx.s3_path() {
             S3Path::Root => None,
             S3Path::Bucket { bucket } => Some((bucket.to_string(), None)),
@@ -132,7 +132,7 @@ impl S3Access for Access {
     async fn post_object(&self, request: &mut S3Request<PostObjectInput>) -> S3Result<()> {
         // Only version 4 signatures contain a region.
         if request.credentials.is_some() && request.region.is_none() && !self.version_2 {
-            let refusal = gate::version_2_refused();
+            let refusal = signature_checks::version_2_refused();
             return Err(fault(refusal.code, refusal.message));
         }
         let facts = of_form(&request.input);
@@ -149,7 +149,7 @@ impl S3Access for Access {
 
 /// Refuses a request that s3s parses as a different operation than [`crate::operation`] does.
 fn check_operation(cx: &S3AccessContext<'_>) -> S3Result<()> {
-    let head = gate::Head {
+    let head = signature_checks::Head {
         method: cx.method(),
         uri: cx.uri(),
         headers: cx.headers(),
@@ -204,7 +204,7 @@ impl Access {
         &self,
         cx: &S3AccessContext<'_>,
         peer: Option<Peer>,
-        who: &Who,
+        who: &Requester,
         operation: &str,
         (bucket, key, version): (String, Option<String>, Option<VersionId>),
     ) -> S3Result<Option<Admission>> {
@@ -256,7 +256,7 @@ fn named_version(uri: &Uri) -> Option<VersionId> {
 }
 
 /// Records the operation and the sender for the metrics, the log and the connection.
-fn take_note(exchange: &Exchange, operation: &str, who: &Who, path: Option<&(String, Option<String>)>) {
+fn take_note(exchange: &Exchange, operation: &str, who: &Requester, path: Option<&(String, Option<String>)>) {
     exchange.name(operation);
     if who.id.is_some() {
         exchange.trust();

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-mod asked;
+mod request;
 
-pub(crate) use asked::{Asked, asked_of};
+pub(crate) use request::{AclRequest, acl_request_of};
 
 /// Attribute that stores an ACL.
 pub(crate) const ACL: &str = "weft-acl";

@@ -38,17 +38,17 @@ pub(crate) fn has_conditions(headers: &HeaderMap) -> bool {
     CONDITIONS.iter().any(|name| headers.contains_key(name))
 }
 
-/// Evaluates the conditions in `asked` for a version with the headers `version`, in the order of
+/// Evaluates the conditions in `request` for a version with the headers `version`, in the order of
 /// RFC 9110, section 13.2.2.
-pub(crate) fn weigh(asked: &HeaderMap, version: &HeaderMap) -> Verdict {
+pub(crate) fn evaluate(request: &HeaderMap, version: &HeaderMap) -> Verdict {
     let tag = version
         .get(ETAG)
         .and_then(|tag| tag.to_str().ok())
         .unwrap_or_default();
     let modified = date(version, LAST_MODIFIED);
-    let as_it_was = match tags(asked, IF_MATCH) {
+    let as_it_was = match tags(request, IF_MATCH) {
         Some(tags) => names(&tags, tag, true),
-        None => match (date(asked, IF_UNMODIFIED_SINCE), modified) {
+        None => match (date(request, IF_UNMODIFIED_SINCE), modified) {
             (Some(since), Some(modified)) => modified <= since,
             _ => true,
         },
@@ -56,16 +56,16 @@ pub(crate) fn weigh(asked: &HeaderMap, version: &HeaderMap) -> Verdict {
     if !as_it_was {
         return Verdict::Failed;
     }
-    let changed = match tags(asked, IF_NONE_MATCH) {
+    let changed = match tags(request, IF_NONE_MATCH) {
         Some(tags) => !names(&tags, tag, false),
-        None => match (date(asked, IF_MODIFIED_SINCE), modified) {
+        None => match (date(request, IF_MODIFIED_SINCE), modified) {
             (Some(since), Some(modified)) => modified > since,
             _ => true,
         },
     };
     if changed {
         Verdict::Answer {
-            is_whole: !continues(asked, tag, modified),
+            is_whole: !continues(request, tag, modified),
         }
     } else {
         Verdict::NotModified
@@ -73,8 +73,8 @@ pub(crate) fn weigh(asked: &HeaderMap, version: &HeaderMap) -> Verdict {
 }
 
 /// Returns the entity tags of a header, joined to one list.
-fn tags(asked: &HeaderMap, name: HeaderName) -> Option<String> {
-    let values: Vec<_> = asked
+fn tags(request: &HeaderMap, name: HeaderName) -> Option<String> {
+    let values: Vec<_> = request
         .get_all(name)
         .iter()
         .filter_map(|value| value.to_str().ok())
@@ -104,7 +104,7 @@ fn date(headers: &HeaderMap, name: HeaderName) -> Option<i64> {
 
 /// The requested part of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequestedRange {
     /// The whole object.
     All,
     /// One range.
@@ -114,15 +114,15 @@ pub(crate) enum Wanted {
 }
 
 /// Returns the range that a request asks for.
-pub(crate) fn wanted(headers: &HeaderMap) -> Wanted {
+pub(crate) fn requested_range(headers: &HeaderMap) -> RequestedRange {
     let mut values = headers.get_all(RANGE).iter();
     let Some(value) = values.next() else {
-        return Wanted::All;
+        return RequestedRange::All;
     };
     let text = value.to_str().ok().filter(|_| values.next().is_none());
     match text.and_then(range) {
-        Some(range) => Wanted::Range(range),
-        None => Wanted::Other,
+        Some(range) => RequestedRange::Range(range),
+        None => RequestedRange::Other,
     }
 }
 
@@ -157,9 +157,9 @@ mod tests {
             .collect()
     }
 
-    fn check(asked: &[(HeaderName, &str)], expected: Verdict) {
+    fn check(request: &[(HeaderName, &str)], expected: Verdict) {
         let version = headers(&[(ETAG, "\"abc\""), (LAST_MODIFIED, THEN)]);
-        assert_eq!(weigh(&headers(asked), &version), expected, "{asked:?}");
+        assert_eq!(evaluate(&headers(request), &version), expected, "{request:?}");
     }
 
     #[test]
@@ -205,11 +205,11 @@ mod tests {
 
     #[test]
     fn one_range_is_read_and_the_rest_left_to_the_upstream() {
-        let read = |text: &str| wanted(&headers(&[(RANGE, text)]));
-        assert_eq!(wanted(&HeaderMap::new()), Wanted::All);
-        assert_eq!(read("bytes=2-5"), Wanted::Range(GetRange::Bounded(2..6)));
-        assert_eq!(read("bytes=2-"), Wanted::Range(GetRange::Offset(2)));
-        assert_eq!(read("bytes=-5"), Wanted::Range(GetRange::Suffix(5)));
+        let read = |text: &str| requested_range(&headers(&[(RANGE, text)]));
+        assert_eq!(requested_range(&HeaderMap::new()), RequestedRange::All);
+        assert_eq!(read("bytes=2-5"), RequestedRange::Range(GetRange::Bounded(2..6)));
+        assert_eq!(read("bytes=2-"), RequestedRange::Range(GetRange::Offset(2)));
+        assert_eq!(read("bytes=-5"), RequestedRange::Range(GetRange::Suffix(5)));
         for other in [
             "bytes=0-1,3-4",
             "bytes=5-2",
@@ -218,7 +218,7 @@ mod tests {
             "lines=1-2",
             "bytes=1-99999999999999999999",
         ] {
-            assert_eq!(read(other), Wanted::Other, "{other}");
+            assert_eq!(read(other), RequestedRange::Other, "{other}");
         }
     }
 }

@@ -16,7 +16,7 @@ use super::headers;
 use super::places::Route;
 use super::sign::UNSIGNED;
 use super::upload::Upload;
-use super::upstream::{Ask, AskError, Content, EMPTY_SHA256, nothing};
+use super::upstream::{Content, EMPTY_SHA256, UpstreamError, UpstreamRequest, nothing};
 use crate::body::Faults;
 use crate::error::fault;
 use crate::exchange::Exchange;
@@ -32,8 +32,8 @@ const DOCUMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub(crate) struct FromUpstream;
 
 /// A client's request whose content has not been read yet.
-pub(crate) struct Passing {
-    pub(crate) ask: Ask,
+pub(crate) struct ForwardedRequest {
+    pub(crate) ask: UpstreamRequest,
     /// The error that broke off the content, if any.
     pub(crate) faults: Faults,
 }
@@ -42,15 +42,15 @@ pub(crate) struct Passing {
 ///
 /// # Errors
 /// If the content has an unknown checksum.
-pub(crate) fn passing(
+pub(crate) fn forwarded_request(
     request: &mut S3Request<Body>,
     route: &Route,
     key: &str,
     query: Query,
-) -> S3Result<Passing> {
+) -> S3Result<ForwardedRequest> {
     let faults = Faults::default();
     let (content, payload) = content(request, &faults)?;
-    let ask = Ask {
+    let ask = UpstreamRequest {
         method: request.method.clone(),
         bucket: route.upstream.bucket.clone(),
         key: key.to_owned(),
@@ -59,7 +59,7 @@ pub(crate) fn passing(
         payload,
         content,
     };
-    Ok(Passing { ask, faults })
+    Ok(ForwardedRequest { ask, faults })
 }
 
 /// Returns a client's content, and the digest to send to the upstream.
@@ -81,14 +81,16 @@ fn content(request: &mut S3Request<Body>, faults: &Faults) -> S3Result<(Content,
 }
 
 /// Returns the error for a request without a response.
-pub(crate) fn unanswered(error: &AskError, faults: &Faults) -> S3Error {
+pub(crate) fn no_response_error(error: &UpstreamError, faults: &Faults) -> S3Error {
     if let Some(fault) = faults.take() {
         return fault;
     }
     tracing::warn!(%error, "the upstream did not answer a request");
     match error {
-        AskError::Request(_) => fault("InvalidRequest", error.to_string()),
-        AskError::Silent | AskError::Connection(_) => fault("ServiceUnavailable", error.to_string()),
+        UpstreamError::Request(_) => fault("InvalidRequest", error.to_string()),
+        UpstreamError::Silent | UpstreamError::Connection(_) => {
+            fault("ServiceUnavailable", error.to_string())
+        }
     }
 }
 

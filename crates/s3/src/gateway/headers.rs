@@ -1,4 +1,4 @@
-//! Which headers are forwarded: all except those of the connection and the signature.
+//! InvalidatedObjects headers are forwarded: all except those of the connection and the signature.
 
 use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderName, TE, TRAILER,

@@ -28,9 +28,9 @@ mod conditions;
 mod deletion;
 mod documents;
 mod download;
-mod forget;
 mod forward;
 mod headers;
+mod invalidation;
 mod operation;
 mod origin;
 mod places;
@@ -41,8 +41,8 @@ mod upload;
 mod upstream;
 
 use self::deletion::Deletion;
-use self::forget::{Forgotten, Which};
-use self::forward::Passing;
+use self::forward::ForwardedRequest;
+use self::invalidation::{InvalidatedObjects, Invalidation};
 use self::operation::{OTHER, Operation, PREFLIGHT};
 use self::places::{Places, Route};
 
@@ -52,10 +52,10 @@ use crate::access::check_lifetime;
 use crate::digests::Digests;
 use crate::error::fault;
 use crate::exchange::Exchange;
-use crate::gate::Head;
 use crate::keys::{Keys, Right};
 use crate::operation::COPY_SOURCE;
 use crate::query::Query;
+use crate::signature_checks::Head;
 
 pub(crate) use self::forward::FromUpstream;
 pub use self::places::{Map, Place, PlaceError, Scope};
@@ -75,13 +75,13 @@ pub(crate) struct Gateway {
     document_bytes_max: usize,
 }
 
-/// The operations of s3s, which are never called.
+/// The operations of s3s, objects are never called.
 pub(crate) struct NoOperations;
 
 impl S3 for NoOperations {}
 
 /// A request and its properties.
-struct Asked {
+struct IncomingRequest {
     request: S3Request<Body>,
     id: Option<String>,
     bucket: String,
@@ -130,7 +130,7 @@ impl Gateway {
             S3Path::Object { bucket, key } => (bucket.into_string(), Some(key.into_string())),
         };
         let operation = Operation::of(&request.method, key.is_some(), &query, &request.headers)?;
-        let asked = Asked {
+        let incoming = IncomingRequest {
             request,
             id,
             bucket,
@@ -138,42 +138,44 @@ impl Gateway {
             query,
             operation,
         };
-        self.note(&asked);
-        self.admit(&asked)?;
-        match (&asked.key, asked.operation.name) {
-            (None, "DeleteObjects") => self.delete_many(asked).await,
-            (None, _) => self.of_bucket(asked).await,
-            (Some(_), _) => self.of_object(asked).await,
+        self.note(&incoming);
+        self.admit(&incoming)?;
+        match (&incoming.key, incoming.operation.name) {
+            (None, "DeleteObjects") => self.delete_many(incoming).await,
+            (None, _) => self.of_bucket(incoming).await,
+            (Some(_), _) => self.of_object(incoming).await,
         }
     }
 
     /// Records the operation and the sender for the metrics, the log and the connection.
-    fn note(&self, asked: &Asked) {
-        let Some(exchange) = asked.request.extensions.get::<Arc<Exchange>>() else {
+    fn note(&self, incoming: &IncomingRequest) {
+        let Some(exchange) = incoming.request.extensions.get::<Arc<Exchange>>() else {
             return;
         };
-        exchange.name(asked.operation.name);
-        if asked.id.is_some() {
+        exchange.name(incoming.operation.name);
+        if incoming.id.is_some() {
             exchange.trust();
         }
         exchange.note(|entry| {
-            entry.requester = asked.id.as_deref().map(|id| self.keys.user(id));
-            entry.access_key.clone_from(&asked.id);
-            entry.bucket = Some(asked.bucket.clone());
-            entry.key.clone_from(&asked.key);
+            entry.requester = incoming.id.as_deref().map(|id| self.keys.user(id));
+            entry.access_key.clone_from(&incoming.id);
+            entry.bucket = Some(incoming.bucket.clone());
+            entry.key.clone_from(&incoming.key);
         });
     }
 
-    fn admit(&self, asked: &Asked) -> S3Result<()> {
-        let id = asked.id.as_deref();
-        if asked.operation.name == PREFLIGHT || self.keys.may(id, &asked.bucket, asked.operation.right) {
+    fn admit(&self, incoming: &IncomingRequest) -> S3Result<()> {
+        let id = incoming.id.as_deref();
+        if incoming.operation.name == PREFLIGHT
+            || self.keys.may(id, &incoming.bucket, incoming.operation.right)
+        {
             Ok(())
         } else {
             Err(denied())
         }
     }
 
-    /// Lists the buckets in which the sender has a right.
+    /// Lists the buckets in objects the sender has a right.
     async fn buckets(
         &self,
         mut request: S3Request<Body>,
@@ -192,8 +194,8 @@ impl Gateway {
                 entry.access_key = Some(id.clone());
             });
         }
-        let passing = forward::passing(&mut request, &Route::nowhere(), "", query)?;
-        let answer = self.ask(passing).await?;
+        let forwarded = forward::forwarded_request(&mut request, &Route::without_bucket(), "", query)?;
+        let answer = self.ask(forwarded).await?;
         if !answer.status().is_success() {
             return Ok(forward::unchanged(answer));
         }
@@ -206,56 +208,58 @@ impl Gateway {
     }
 
     /// Answers a request about a bucket, or a listing of its content.
-    async fn of_bucket(&self, mut asked: Asked) -> S3Result<S3Response<Body>> {
-        let name = asked.operation.name;
+    async fn of_bucket(&self, mut incoming: IncomingRequest) -> S3Result<S3Response<Body>> {
+        let name = incoming.operation.name;
         let lists = is_listing(name);
         let route = if lists {
-            let prefix = asked.query.get("prefix").unwrap_or_default();
-            self.places.route(&asked.bucket, prefix)
+            let prefix = incoming.query.get("prefix").unwrap_or_default();
+            self.places.route(&incoming.bucket, prefix)
         } else {
             let only_asks = matches!(name, "HeadBucket" | "GetBucketLocation" | PREFLIGHT);
-            self.places.bucket_route(&asked.bucket, only_asks)
+            self.places.bucket_route(&incoming.bucket, only_asks)
         };
         let route = route.ok_or_else(denied)?;
         if lists && route.renames() {
-            asked.query.change("prefix", |prefix| route.to_upstream(prefix));
+            incoming
+                .query
+                .change("prefix", |prefix| route.to_upstream(prefix));
             for marker in ["marker", "start-after", "key-marker"] {
-                asked
+                incoming
                     .query
                     .change(marker, |marker| route.marker_to_upstream(marker));
             }
         }
-        let _forgotten = asked.operation.changes.then(|| {
+        let _invalidation = incoming.operation.changes.then(|| {
             let bucket = self.reads.of(&route.upstream.bucket);
-            Forgotten::new(bucket, Which::All)
+            Invalidation::new(bucket, InvalidatedObjects::All)
         });
-        let passing = forward::passing(&mut asked.request, &route, "", asked.query)?;
-        let answer = self.ask(passing).await?;
+        let forwarded = forward::forwarded_request(&mut incoming.request, &route, "", incoming.query)?;
+        let answer = self.ask(forwarded).await?;
         forward::renamed(answer, &route).await
     }
 
     /// Answers a request about an object.
-    async fn of_object(&self, mut asked: Asked) -> S3Result<S3Response<Body>> {
-        let (route, key) = self.object(&asked.bucket, asked.key.as_deref().unwrap_or_default())?;
-        if let Some(read) = Read::of(asked.operation, &asked.query, &asked.request.headers)
+    async fn of_object(&self, mut incoming: IncomingRequest) -> S3Result<S3Response<Body>> {
+        let (route, key) = self.object(&incoming.bucket, incoming.key.as_deref().unwrap_or_default())?;
+        if let Some(read) = Read::of(incoming.operation, &incoming.query, &incoming.request.headers)
             && let Some(answer) = self.reads.answer(&read, &route, &key).await?
         {
             return Ok(answer);
         }
-        let source = self.source(&asked)?;
-        let _forgotten = asked.operation.changes.then(|| {
-            let which = match asked.operation.name {
-                OTHER => Which::All,
-                _ => Which::Keys(vec![key.clone()]),
+        let source = self.source(&incoming)?;
+        let _invalidation = incoming.operation.changes.then(|| {
+            let objects = match incoming.operation.name {
+                OTHER => InvalidatedObjects::All,
+                _ => InvalidatedObjects::Keys(vec![key.clone()]),
             };
-            Forgotten::new(self.reads.of(&route.upstream.bucket), which)
+            Invalidation::new(self.reads.of(&route.upstream.bucket), objects)
         });
-        let mut passing = forward::passing(&mut asked.request, &route, &key, asked.query)?;
+        let mut forwarded = forward::forwarded_request(&mut incoming.request, &route, &key, incoming.query)?;
         if let Some(source) = source {
-            passing.ask.headers.insert(COPY_SOURCE, source);
+            forwarded.ask.headers.insert(COPY_SOURCE, source);
         }
-        let answer = self.ask(passing).await?;
-        if asked.operation.name == "GetObject" && answer.status().is_success() {
+        let answer = self.ask(forwarded).await?;
+        if incoming.operation.name == "GetObject" && answer.status().is_success() {
             // An object's content may look like a document of the upstream.
             Ok(forward::unchanged(answer))
         } else {
@@ -276,43 +280,44 @@ impl Gateway {
     }
 
     /// Returns the source of a copy under its upstream names.
-    fn source(&self, asked: &Asked) -> S3Result<Option<http::HeaderValue>> {
-        if !matches!(asked.operation.name, "CopyObject" | "UploadPartCopy") {
+    fn source(&self, incoming: &IncomingRequest) -> S3Result<Option<http::HeaderValue>> {
+        if !matches!(incoming.operation.name, "CopyObject" | "UploadPartCopy") {
             return Ok(None);
         }
-        let (bucket, key, version) = forward::copy_source(&asked.request.headers)?;
-        if !self.keys.may(asked.id.as_deref(), &bucket, Right::Read) {
+        let (bucket, key, version) = forward::copy_source(&incoming.request.headers)?;
+        if !self.keys.may(incoming.id.as_deref(), &bucket, Right::Read) {
             return Err(denied());
         }
         let (route, key) = self.object(&bucket, &key)?;
         forward::copy_source_value(&route, &key, version.as_deref()).map(Some)
     }
 
-    async fn delete_many(&self, mut asked: Asked) -> S3Result<S3Response<Body>> {
-        let exchange = asked.request.extensions.get::<Arc<Exchange>>();
+    async fn delete_many(&self, mut incoming: IncomingRequest) -> S3Result<S3Response<Body>> {
+        let exchange = incoming.request.extensions.get::<Arc<Exchange>>();
         if let (Some(exchange), Some(digests)) = (
             exchange,
-            Digests::of(asked.operation.name, &asked.request.headers)?,
+            Digests::of(incoming.operation.name, &incoming.request.headers)?,
         ) {
             exchange.body.expect(digests);
         }
-        let body = &mut asked.request.input;
+        let body = &mut incoming.request.input;
         let document = body.store_all_limited(self.document_bytes_max).await;
         let document = document.map_err(|error| fault("IncompleteBody", error.to_string()))?;
-        let deletion = Deletion::read(&document, &asked.bucket, &self.places)?;
+        let deletion = Deletion::read(&document, &incoming.bucket, &self.places)?;
         let bucket = self.reads.of(&deletion.route.upstream.bucket);
-        let _forgotten = Forgotten::new(bucket, Which::Keys(deletion.keys.clone()));
-        let mut passing = forward::passing(&mut asked.request, &deletion.route, "", asked.query)?;
-        deletion.set_digest(&mut passing.ask.headers)?;
-        passing.ask.payload = sign::UNSIGNED.to_owned();
-        passing.ask.content = upstream::whole(deletion.document.into());
-        let answer = self.ask(passing).await?;
+        let _invalidation = Invalidation::new(bucket, InvalidatedObjects::Keys(deletion.keys.clone()));
+        let mut forwarded =
+            forward::forwarded_request(&mut incoming.request, &deletion.route, "", incoming.query)?;
+        deletion.set_digest(&mut forwarded.ask.headers)?;
+        forwarded.ask.payload = sign::UNSIGNED.to_owned();
+        forwarded.ask.content = upstream::whole(deletion.document.into());
+        let answer = self.ask(forwarded).await?;
         forward::renamed(answer, &deletion.route).await
     }
 
-    async fn ask(&self, passing: Passing) -> S3Result<http::Response<hyper::body::Incoming>> {
-        let answer = self.upstream.ask(passing.ask).await;
-        answer.map_err(|error| forward::unanswered(&error, &passing.faults))
+    async fn ask(&self, forwarded: ForwardedRequest) -> S3Result<http::Response<hyper::body::Incoming>> {
+        let answer = self.upstream.ask(forwarded.ask).await;
+        answer.map_err(|error| forward::no_response_error(&error, &forwarded.faults))
     }
 }
 

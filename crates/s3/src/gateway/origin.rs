@@ -19,7 +19,7 @@ use object_store::GetRange;
 
 use super::download::Download;
 use super::headers;
-use super::upstream::{Ask, AskError, EMPTY_SHA256, Upstream, nothing};
+use super::upstream::{EMPTY_SHA256, Upstream, UpstreamError, UpstreamRequest, nothing};
 use crate::preconditions::http_seconds;
 use crate::query::Query;
 
@@ -50,7 +50,7 @@ pub(crate) struct BucketOrigin {
 /// A response that refuses a request, with its headers and body.
 #[derive(Debug, thiserror::Error)]
 #[error("the upstream answered with status {status}")]
-pub(crate) struct Refused {
+pub(crate) struct RefusedResponse {
     /// The method of the refused request.
     pub(crate) method: Method,
     pub(crate) status: StatusCode,
@@ -61,7 +61,7 @@ pub(crate) struct Refused {
 /// A response without information that the tier needs.
 #[derive(Debug, thiserror::Error)]
 #[error("the upstream's response has no {0}")]
-struct Lacking(&'static str);
+struct MissingHeader(&'static str);
 
 impl BucketOrigin {
     pub(crate) fn new(upstream: Arc<Upstream>, bucket: &str) -> Self {
@@ -80,7 +80,7 @@ impl BucketOrigin {
         mut headers: HeaderMap,
     ) -> Result<Response<Incoming>, OriginError> {
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let ask = Ask {
+        let ask = UpstreamRequest {
             method: method.clone(),
             bucket: self.bucket.clone(),
             key: key.to_owned(),
@@ -90,8 +90,8 @@ impl BucketOrigin {
             content: nothing(),
         };
         let answer = self.upstream.ask(ask).await.map_err(|error| match error {
-            AskError::Request(_) => OriginError::Lasting(Arc::new(error)),
-            AskError::Silent | AskError::Connection(_) => OriginError::Passing(Arc::new(error)),
+            UpstreamError::Request(_) => OriginError::Lasting(Arc::new(error)),
+            UpstreamError::Silent | UpstreamError::Connection(_) => OriginError::Passing(Arc::new(error)),
         })?;
         match answer.status() {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(answer),
@@ -119,7 +119,7 @@ impl Origin for BucketOrigin {
 
     async fn describe(&self, key: &str) -> Result<Description, OriginError> {
         let answer = self.ask(Method::HEAD, key, HeaderMap::new()).await?;
-        let size_bytes = length(answer.headers()).ok_or_else(|| lacking("length"))?;
+        let size_bytes = length(answer.headers()).ok_or_else(|| missing_header("length"))?;
         description(answer.headers(), size_bytes)
     }
 
@@ -129,26 +129,29 @@ impl Origin for BucketOrigin {
         expected: Option<&Description>,
         wanted: Option<GetRange>,
     ) -> Result<Answer, OriginError> {
-        let mut asked = HeaderMap::new();
+        let mut request_headers = HeaderMap::new();
         if let Some(expected) = expected {
             let (name, value) = condition(expected);
-            asked.extend(value.map(|value| (name, value)));
+            request_headers.extend(value.map(|value| (name, value)));
         }
         let range = wanted.map(|range| format!("bytes={}", range_text(&range)));
-        asked.extend(range.and_then(|range| Some((RANGE, HeaderValue::try_from(range).ok()?))));
-        let answer = self.ask(Method::GET, key, asked).await?;
+        request_headers.extend(range.and_then(|range| Some((RANGE, HeaderValue::try_from(range).ok()?))));
+        let answer = self.ask(Method::GET, key, request_headers).await?;
         let headers = answer.headers();
         let (range, size_bytes) = match answer.status() {
-            StatusCode::PARTIAL_CONTENT => content_range(headers).ok_or_else(|| lacking("Content-Range"))?,
+            StatusCode::PARTIAL_CONTENT => {
+                content_range(headers).ok_or_else(|| missing_header("Content-Range"))?
+            }
             _ => {
-                let size_bytes = length(headers).ok_or_else(|| lacking("length"))?;
+                let size_bytes = length(headers).ok_or_else(|| missing_header("length"))?;
                 (0..size_bytes, size_bytes)
             }
         };
         let description = description(headers, size_bytes)?;
         let body = Download::new(answer.into_body()).into_data_stream();
-        let broken =
-            |error: s3s::StdError| OriginError::Passing(Arc::new(AskError::Connection(error.to_string())));
+        let broken = |error: s3s::StdError| {
+            OriginError::Passing(Arc::new(UpstreamError::Connection(error.to_string())))
+        };
         Ok(Answer {
             description,
             range,
@@ -179,7 +182,9 @@ fn description(headers: &HeaderMap, size_bytes: u64) -> Result<Description, Orig
     let modified = || text(LAST_MODIFIED).and_then(http_seconds);
     let validator = match strong {
         Some(tag) => Validator::Tag(tag.to_owned()),
-        None => Validator::Modified(modified().ok_or_else(|| lacking("ETag or Last-Modified"))? * 1000),
+        None => {
+            Validator::Modified(modified().ok_or_else(|| missing_header("ETag or Last-Modified"))? * 1000)
+        }
     };
     Ok(Description {
         size_bytes,
@@ -259,10 +264,10 @@ async fn refusal(method: Method, answer: Response<Incoming>) -> OriginError {
         .await;
     let body = match body {
         Ok(body) => body.to_bytes(),
-        Err(error) => return OriginError::Passing(Arc::new(AskError::Connection(error.to_string()))),
+        Err(error) => return OriginError::Passing(Arc::new(UpstreamError::Connection(error.to_string()))),
     };
     let status = head.status;
-    let refused = Arc::new(Refused {
+    let refused = Arc::new(RefusedResponse {
         method,
         status,
         headers: headers::of_answer(&head.headers),
@@ -277,8 +282,8 @@ async fn refusal(method: Method, answer: Response<Incoming>) -> OriginError {
     }
 }
 
-fn lacking(what: &'static str) -> OriginError {
-    OriginError::Lasting(Arc::new(Lacking(what)))
+fn missing_header(what: &'static str) -> OriginError {
+    OriginError::Lasting(Arc::new(MissingHeader(what)))
 }
 
 #[cfg(test)]

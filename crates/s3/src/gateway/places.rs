@@ -187,7 +187,7 @@ impl Route {
     }
 
     /// Returns the route of a request without a bucket.
-    pub(crate) fn nowhere() -> Self {
+    pub(crate) fn without_bucket() -> Self {
         Self::of_bucket("")
     }
 

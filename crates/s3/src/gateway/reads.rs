@@ -18,12 +18,12 @@ use http_body_util::StreamBody;
 use object_store::GetRange;
 use s3s::{Body, S3Response, S3Result, StdError};
 
-use super::conditions::{Verdict, Wanted, has_conditions, wanted, weigh};
+use super::conditions::{RequestedRange, Verdict, evaluate, has_conditions, requested_range};
 use super::forward;
 use super::operation::Operation;
-use super::origin::{BucketOrigin, Refused, headers_of};
+use super::origin::{BucketOrigin, RefusedResponse, headers_of};
 use super::places::Route;
-use super::upstream::{AskError, Upstream};
+use super::upstream::{Upstream, UpstreamError};
 use crate::body::Faults;
 use crate::query::Query;
 
@@ -59,9 +59,9 @@ pub(crate) struct Reads {
 /// A read that the tier can answer.
 pub(crate) struct Read {
     method: Method,
-    wanted: Option<GetRange>,
+    range: Option<GetRange>,
     /// The client's headers.
-    asked: HeaderMap,
+    request_headers: HeaderMap,
 }
 
 impl Read {
@@ -79,23 +79,23 @@ impl Read {
                 || name == CHECKSUM_MODE && method == Method::GET
         };
         let wants_the_upstream = |value: &HeaderValue| value.as_bytes().starts_with(b"no-");
-        let goes_past = query.names().any(|name| name != "x-id")
+        let bypasses_the_tier = query.names().any(|name| name != "x-id")
             || !headers.keys().all(is_indifferent)
             // The upstream applies CORS rules, so its response depends on the origin.
             || headers.contains_key(ORIGIN)
             || headers.get_all(CACHE_CONTROL).iter().any(wants_the_upstream);
-        if goes_past {
+        if bypasses_the_tier {
             return None;
         }
-        let wanted = match wanted(headers) {
-            Wanted::All => None,
-            Wanted::Range(range) => Some(range),
-            Wanted::Other => return None,
+        let range = match requested_range(headers) {
+            RequestedRange::All => None,
+            RequestedRange::Range(range) => Some(range),
+            RequestedRange::Other => return None,
         };
         Some(Self {
             method,
-            wanted,
-            asked: headers.clone(),
+            range,
+            request_headers: headers.clone(),
         })
     }
 }
@@ -122,13 +122,13 @@ impl Reads {
         key: &str,
     ) -> S3Result<Option<S3Response<Body>>> {
         let object = self.of(&route.upstream.bucket);
-        let answered = if read.method == Method::HEAD || has_conditions(&read.asked) {
+        let answered = if read.method == Method::HEAD || has_conditions(&read.request_headers) {
             described(read, &object, key).await
         } else {
             object
-                .get(key, read.wanted.clone())
+                .get(key, read.range.clone())
                 .await
-                .map(|got| content(got, read.wanted.is_some()))
+                .map(|got| content(got, read.range.is_some()))
         };
         match answered {
             Ok(answer) => Ok(answer),
@@ -149,12 +149,12 @@ async fn described(
 ) -> Result<Option<S3Response<Body>>, OriginError> {
     let version = object.describe(key).await?;
     let headers = headers_of(&version);
-    let wanted = match weigh(&read.asked, &headers) {
+    let wanted = match evaluate(&read.request_headers, &headers) {
         // The upstream's response has a document with the error.
         Verdict::Failed => return Ok(None),
         Verdict::NotModified => return Ok(Some(not_modified(&headers))),
         Verdict::Answer { is_whole: true } => None,
-        Verdict::Answer { is_whole: false } => read.wanted.clone(),
+        Verdict::Answer { is_whole: false } => read.range.clone(),
     };
     match (&read.method, wanted) {
         (&Method::HEAD, None) => Ok(Some(head(&version, headers))),
@@ -226,10 +226,10 @@ fn content(got: Got, is_part: bool) -> Option<S3Response<Body>> {
 /// Returns the upstream's refusal if it was for the same method. Otherwise `None`, so that the
 /// client's request is forwarded.
 fn refused(read: &Read, route: &Route, cause: &Cause) -> S3Result<Option<S3Response<Body>>> {
-    if let Some(error) = cause.downcast_ref::<AskError>() {
-        return Err(forward::unanswered(error, &Faults::default()));
+    if let Some(error) = cause.downcast_ref::<UpstreamError>() {
+        return Err(forward::no_response_error(error, &Faults::default()));
     }
-    let refused = cause.downcast_ref::<Refused>();
+    let refused = cause.downcast_ref::<RefusedResponse>();
     match refused.filter(|refused| refused.method == read.method) {
         None => Ok(None),
         Some(refused) => {

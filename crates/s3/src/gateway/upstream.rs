@@ -47,7 +47,7 @@ pub(crate) const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e46
 pub(crate) type Content = BoxBody<Bytes, StdError>;
 
 /// A request to the upstream.
-pub(crate) struct Ask {
+pub(crate) struct UpstreamRequest {
     pub(crate) method: Method,
     /// Bucket and key, not encoded. An empty bucket means all buckets, an empty key means the
     /// bucket.
@@ -62,7 +62,7 @@ pub(crate) struct Ask {
 
 /// Why there is no response.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(crate) enum AskError {
+pub(crate) enum UpstreamError {
     /// The upstream sent nothing for [`ANSWER_TIME_MAX`].
     #[error("the upstream did not answer for {} s", ANSWER_TIME_MAX.as_secs())]
     Silent,
@@ -128,23 +128,23 @@ impl Upstream {
     ///
     /// # Errors
     /// If there is no response. A refusal is a response.
-    pub(crate) async fn ask(&self, ask: Ask) -> Result<Response<Incoming>, AskError> {
+    pub(crate) async fn ask(&self, ask: UpstreamRequest) -> Result<Response<Incoming>, UpstreamError> {
         let reads = matches!(ask.method, Method::GET | Method::HEAD);
         let request = self
             .request(ask)
-            .map_err(|error| AskError::Request(error.to_string()))?;
+            .map_err(|error| UpstreamError::Request(error.to_string()))?;
         let answer = self.http.request(request);
         let answer = if reads {
             tokio::time::timeout(ANSWER_TIME_MAX, answer)
                 .await
-                .map_err(|_| AskError::Silent)?
+                .map_err(|_| UpstreamError::Silent)?
         } else {
             answer.await
         };
-        answer.map_err(|error| AskError::Connection(with_causes(&error)))
+        answer.map_err(|error| UpstreamError::Connection(with_causes(&error)))
     }
 
-    fn request(&self, ask: Ask) -> Result<Request<Content>, http::Error> {
+    fn request(&self, ask: UpstreamRequest) -> Result<Request<Content>, http::Error> {
         let path = match (ask.bucket.as_str(), ask.key.as_str()) {
             ("", _) => format!("{}/", self.path),
             (bucket, "") => encode_path(&format!("{}/{bucket}", self.path)),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     fn target(endpoint: &str, bucket: &str, key: &str, query: &str) -> String {
-        let ask = Ask {
+        let ask = UpstreamRequest {
             method: Method::GET,
             bucket: bucket.to_owned(),
             key: key.to_owned(),

@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_encode, utf8_percent_encode};
 use serde::Serialize;
 use time::OffsetDateTime;
 
-use crate::gate::Way;
+use crate::signature_checks::SigningMethod;
 
 /// Characters that would end or break a quoted field.
 const QUOTED: AsciiSet = CONTROLS.add(b'"').add(b'\\');
@@ -59,7 +59,7 @@ pub(crate) struct Entry {
     pub(crate) user_agent: Option<String>,
     pub(crate) host: Option<String>,
     #[serde(skip)]
-    pub(crate) way: Way,
+    pub(crate) signing_method: SigningMethod,
     #[serde(skip)]
     pub(crate) tls: Option<Agreed>,
 }
@@ -96,8 +96,8 @@ impl Entry {
         let line = Line {
             time: iso(self.time_ms),
             entry: self,
-            signature: self.way.version,
-            authentication: self.way.place,
+            signature: self.signing_method.version,
+            authentication: self.signing_method.place,
             tls: self.tls.as_ref().map(|tls| tls.version.as_str()),
         };
         // Texts and numbers always serialize to JSON.
@@ -140,9 +140,9 @@ impl Entry {
             quoted(self.user_agent.as_deref()),
             // Unused fields: version of the object, and host id.
             "- -".to_owned(),
-            bare(self.way.version),
+            bare(self.signing_method.version),
             bare(cipher.as_deref()),
-            bare(self.way.place),
+            bare(self.signing_method.place),
             bare(self.host.as_deref()),
             bare(version.as_deref()),
             // Unused fields: access point, and whether an ACL was needed.
@@ -272,7 +272,7 @@ mod tests {
     fn a_line_in_the_format_of_s3() {
         let mut entry = entry();
         entry.time_ms = 1_772_600_767_089;
-        entry.way = Way {
+        entry.signing_method = SigningMethod {
             version: Some("SigV4"),
             place: Some("QueryString"),
         };

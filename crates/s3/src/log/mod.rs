@@ -105,13 +105,13 @@ impl RunningLog {
     /// Writes the queued lines and stops.
     pub(crate) async fn end(self) {
         let (done, ended) = oneshot::channel();
-        let told = async {
+        let flushing = async {
             // Both fail only if the task has ended, and then nothing is queued.
             if self.log.lines.send(Message::End(done)).await.is_ok() {
                 let _ = ended.await;
             }
         };
-        if tokio::time::timeout(END_MAX, told).await.is_err() {
+        if tokio::time::timeout(END_MAX, flushing).await.is_err() {
             tracing::warn!("the last lines of the S3 access log could not be written in time");
         }
         self.writing.abort();

@@ -66,14 +66,14 @@ const KEPT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Collected lines, and their destination.
 pub(super) struct Writer {
-    place: Place,
+    destination: Destination,
     gathered: String,
     lines: u64,
     since: Option<Instant>,
     lost: u64,
 }
 
-enum Place {
+enum Destination {
     File {
         pattern: PathBuf,
         open: Option<(PathBuf, File)>,
@@ -93,11 +93,11 @@ impl Writer {
     /// # Errors
     /// If the file cannot be opened, or the target is a bucket and there is no store.
     pub(super) async fn open(target: LogTarget, store: Option<Store>) -> io::Result<Self> {
-        let place = match target {
+        let destination = match target {
             LogTarget::File(pattern) => {
                 let path = dated(&pattern, OffsetDateTime::from(system::wall()));
                 let file = append(&path)?;
-                Place::File {
+                Destination::File {
                     pattern,
                     open: Some((path, file)),
                     hangups: signal(SignalKind::hangup())?,
@@ -107,7 +107,7 @@ impl Writer {
                 bucket,
                 prefix,
                 every,
-            } => Place::Bucket {
+            } => Destination::Bucket {
                 bucket,
                 prefix,
                 every,
@@ -115,7 +115,7 @@ impl Writer {
             },
         };
         Ok(Self {
-            place,
+            destination,
             gathered: String::new(),
             lines: 0,
             since: None,
@@ -147,7 +147,7 @@ impl Writer {
 
     /// Writes to a file, whose readers expect lines immediately. For objects, waits for more lines.
     pub(super) async fn write_now(&mut self) {
-        if matches!(self.place, Place::File { .. }) || self.is_full() {
+        if matches!(self.destination, Destination::File { .. }) || self.is_full() {
             self.flush().await;
         }
     }
@@ -155,12 +155,12 @@ impl Writer {
     /// Returns when it is time to flush: an object's interval has passed, or SIGHUP arrived and the
     /// file was closed.
     pub(super) async fn due(&mut self) {
-        match &mut self.place {
-            Place::File { open, hangups, .. } => {
+        match &mut self.destination {
+            Destination::File { open, hangups, .. } => {
                 hangups.recv().await;
                 *open = None;
             }
-            Place::Bucket { every, .. } => match self.since {
+            Destination::Bucket { every, .. } => match self.since {
                 Some(since) => tokio::time::sleep_until((since + *every).into()).await,
                 None => std::future::pending().await,
             },
@@ -175,7 +175,7 @@ impl Writer {
         }
         // A failed object is retried after another full interval.
         self.since = Some(system::now());
-        if let Err(error) = self.place.write(&self.gathered).await {
+        if let Err(error) = self.destination.write(&self.gathered).await {
             tracing::warn!(%error, "cannot write the S3 access log");
             if self.gathered.len() >= KEPT_BYTES_MAX / 2 {
                 self.lost += self.lines;
@@ -193,7 +193,7 @@ impl Writer {
     }
 }
 
-impl Place {
+impl Destination {
     async fn write(&mut self, lines: &str) -> Result<(), String> {
         match self {
             Self::File { pattern, open, .. } => {

@@ -187,7 +187,7 @@ impl Store {
             Err(error @ StoreError::Unavailable { .. }) => error,
             told => return told,
         };
-        let reached = self.newest_reached(&record(name)?).await;
+        let reached = self.newest_reachable(&record(name)?).await;
         let known = self.bucket_records().get(name);
         let newest = reached.into_iter().chain(known).max_by_key(|meta| meta.version);
         match newest.filter(|meta| !meta.deleted) {

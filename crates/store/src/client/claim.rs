@@ -1,4 +1,4 @@
-//! Claims a seat by asking the other nodes to promise a later term.
+//! Claims a term by asking the other nodes to promise it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use store_protocol::{Claim, NodeError, NodeId, PARTITIONS, Partition, Term};
 use tokio::time::{Instant, timeout_at};
 
-use super::seats::{Seat, back_off, covers};
+use super::promised_terms::{PromisedTerm, back_off, covers};
 use super::store::Store;
 use crate::cluster::Topology;
 
 /// How often a claim is retried because another node's term was later. Two nodes that claim at the
 /// same moment are usually separated by one or two random waits; a node that keeps losing leaves
-/// the seat to the others.
+/// the partition to the others.
 const CLAIM_TRIES: u32 = 6;
 
 /// The nodes' answers to a claim.
@@ -27,35 +27,35 @@ struct Answers {
 }
 
 impl Store {
-    /// Returns the seat of a partition in term `least` or later: the one held, or a newly claimed
-    /// one.
+    /// Returns the promised term of a partition, `term_min` or later: the one held, or a newly
+    /// claimed one.
     ///
     /// # Errors
     /// `Undecided` if too few nodes answer, `Superseded` if another node holds a later term,
     /// `OtherLayout` if a node knows another layout.
-    pub(super) async fn seat(
+    pub(super) async fn promised_term(
         &self,
         topology: &Arc<Topology>,
         partition: Partition,
-        least: Term,
-    ) -> Result<Seat, NodeError> {
+        term_min: Term,
+    ) -> Result<PromisedTerm, NodeError> {
         let me = self.cluster().me();
         let me =
             me.ok_or_else(|| NodeError::Failed("this process is not a node and cannot decide".to_owned()))?;
         if topology.nodes.keys().all(|node| node == me) {
-            return Ok(Seat {
-                term: least,
-                promised: None,
+            return Ok(PromisedTerm {
+                term: term_min,
+                nodes: None,
             });
         }
-        if let Some(seat) = self.seats().sufficient(topology, partition, least) {
-            return Ok(seat);
+        if let Some(promised) = self.promised_terms().sufficient(topology, partition, term_min) {
+            return Ok(promised);
         }
-        let _one = self.seats().claiming.lock().await;
-        if let Some(seat) = self.seats().sufficient(topology, partition, least) {
-            return Ok(seat);
+        let _one = self.promised_terms().claiming.lock().await;
+        if let Some(promised) = self.promised_terms().sufficient(topology, partition, term_min) {
+            return Ok(promised);
         }
-        self.claim(topology, me, partition, least).await
+        self.claim(topology, me, partition, term_min).await
     }
 
     async fn claim(
@@ -63,10 +63,10 @@ impl Store {
         topology: &Arc<Topology>,
         me: &NodeId,
         partition: Partition,
-        least: Term,
-    ) -> Result<Seat, NodeError> {
+        term_min: Term,
+    ) -> Result<PromisedTerm, NodeError> {
         let batch = self.batch(topology, me, partition);
-        let mut latest = least;
+        let mut latest = term_min;
         let mut tries = 0;
         loop {
             let term = self.cluster().clock.term(latest.number().saturating_add(1));
@@ -87,7 +87,7 @@ impl Store {
                 return Err(error);
             }
             if covers(topology, partition, &answers.promised(partition)) {
-                return Ok(self.take_seats(term, &batch, &answers, partition));
+                return Ok(self.record_promises(term, &batch, &answers, partition));
             }
             match answers.latest_refused() {
                 Some(later) if tries < CLAIM_TRIES => latest = later,
@@ -105,8 +105,8 @@ impl Store {
 
     /// Returns the partitions to claim together with this one. A partition is included if every
     /// node before this one in its order of deciders also comes before this one for `partition`,
-    /// because those nodes do not answer. Partitions that have a seat are left out, unless it is
-    /// the seat to be replaced.
+    /// because those nodes do not answer. Partitions that have a promised term are left out,
+    /// unless it is the one to be replaced.
     fn batch(&self, topology: &Topology, me: &NodeId, partition: Partition) -> Vec<Partition> {
         let before = |partition| {
             topology
@@ -115,9 +115,9 @@ impl Store {
                 .take_while(|node| node != me)
         };
         let gone: BTreeSet<_> = before(partition).collect();
-        let held = self.seats().held.lock();
-        let replaced = held.get(&partition).and_then(|seat| seat.promised.clone());
-        let is_free = |other: &Partition| match held.get(other).and_then(|seat| seat.promised.as_ref()) {
+        let held = self.promised_terms().held.lock();
+        let replaced = held.get(&partition).and_then(|promised| promised.nodes.clone());
+        let is_free = |other: &Partition| match held.get(other).and_then(|promised| promised.nodes.as_ref()) {
             None => true,
             Some(promised) => replaced
                 .as_ref()
@@ -163,7 +163,7 @@ impl Store {
             failures: Vec::new(),
             other_layout: None,
         };
-        let mut deadline = Instant::now() + self.patience().answer;
+        let mut deadline = Instant::now() + self.timeouts().answer;
         let mut late: BTreeSet<_> = topology
             .nodes
             .keys()
@@ -178,7 +178,7 @@ impl Store {
                 Err(error) => answers.failures.push(error.to_string()),
             }
             if covers(topology, partition, &answers.promised(partition)) {
-                deadline = deadline.min(Instant::now() + self.patience().hedge);
+                deadline = deadline.min(Instant::now() + self.timeouts().hedge);
             }
         }
         let silent = late
@@ -188,17 +188,30 @@ impl Store {
         answers
     }
 
-    fn take_seats(&self, term: Term, batch: &[Partition], answers: &Answers, partition: Partition) -> Seat {
-        let seat = |partition| Seat {
+    fn record_promises(
+        &self,
+        term: Term,
+        batch: &[Partition],
+        answers: &Answers,
+        partition: Partition,
+    ) -> PromisedTerm {
+        let promised_term = |partition| PromisedTerm {
             term,
-            promised: Some(Arc::new(answers.promised(partition))),
+            nodes: Some(Arc::new(answers.promised(partition))),
         };
-        let mut held = self.seats().held.lock();
+        let mut held = self.promised_terms().held.lock();
         // Usually no node refuses anything, and all partitions share one list.
-        let common = seat(partition);
+        let common = promised_term(partition);
         let all_agree = answers.refused.values().all(Vec::is_empty);
         for other in batch {
-            held.insert(*other, if all_agree { common.clone() } else { seat(*other) });
+            held.insert(
+                *other,
+                if all_agree {
+                    common.clone()
+                } else {
+                    promised_term(*other)
+                },
+            );
         }
         tracing::debug!(%term, partitions = batch.len(), "became the decider of partitions");
         common

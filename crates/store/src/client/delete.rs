@@ -2,9 +2,9 @@
 
 use store_protocol::{Change, Condition, Key, Meta};
 
-use super::decide::Order;
 use super::error::StoreError;
-use super::spread::Content;
+use super::propose::Proposal;
+use super::staging::ContentSource;
 use super::store::Store;
 
 impl Store {
@@ -15,12 +15,20 @@ impl Store {
     /// [`StoreError`]; also `Condition` if the condition names an entity tag and there is no
     /// object.
     pub async fn delete(&self, key: &Key, condition: Condition) -> Result<Option<Meta>, StoreError> {
-        let look = self.look(key).await;
+        let state = self.key_state(key).await;
         // The key certainly has no live version, so no decision is needed.
-        if condition == Condition::Always && matches!(look.decided(), Ok(None)) {
+        if condition == Condition::Always && matches!(state.decided(), Ok(None)) {
             return Ok(None);
         }
-        let order = Order::new(self, key, Change::Delete { condition }, Content::None, &look);
-        self.finish(order).await
+        let mut proposal = Proposal::new(
+            self,
+            key,
+            Change::Delete { condition },
+            ContentSource::None,
+            &state,
+        );
+        let decided = self.propose(&mut proposal).await;
+        proposal.close(decided.is_ok()).await;
+        decided
     }
 }

@@ -43,17 +43,17 @@ pub(super) async fn digest_whole(content: &Bytes) -> Result<Digests, JoinError> 
     Ok(Digests { md5, sha256, blake3 })
 }
 
-/// Computes digests while content passes. Feed the sinks that [`Digesting::begin`] returns, then
-/// call [`Digesting::finish`].
-pub(super) struct Digesting {
+/// Computes digests while content passes. Feed the sinks that [`ContentHasher::start`] returns,
+/// then call [`ContentHasher::finish`].
+pub(super) struct ContentHasher {
     md5: tokio::task::JoinHandle<Option<Md5>>,
     sha256: tokio::task::JoinHandle<Option<Sha256>>,
     blake3: tokio::task::JoinHandle<Option<blake3::Hasher>>,
 }
 
-impl Digesting {
+impl ContentHasher {
     /// Starts the computation and returns the sinks for the content.
-    pub(super) fn begin() -> (Self, Vec<Sink>) {
+    pub(super) fn start() -> (Self, Vec<Sink>) {
         let (md5_sink, md5) = channel();
         let (sha256_sink, sha256) = channel();
         let (blake3_sink, blake3) = channel();

@@ -48,12 +48,12 @@ impl AsRef<[u8]> for Collected {
 }
 
 /// The beginning of a client's content, which decides how it is written.
-pub(super) enum Opening {
+pub(super) enum IncomingContent {
     /// The whole content.
     Whole(Bytes),
     /// More than the limit or the free memory allows: the whole stream, with the bytes already read
     /// put back in front.
-    Long(ByteStream),
+    Streamed(ByteStream),
 }
 
 /// The sending end of one reader's channel.
@@ -74,7 +74,7 @@ struct Stall {
 
 impl Sink {
     /// Sends a piece. Returns whether the reader took it or will take it.
-    async fn give(&mut self, piece: Option<Bytes>) -> bool {
+    async fn send(&mut self, piece: Option<Bytes>) -> bool {
         let sending = self.pieces.send(piece);
         let Some(stall) = &self.stall else {
             return sending.await.is_ok();
@@ -94,20 +94,24 @@ impl Sink {
 ///
 /// # Errors
 /// `Body` if the content is cut short; if it is read from this store, the error of that read.
-pub(super) async fn open(key: &Key, mut body: ByteStream, budget: &Budget) -> Result<Opening, StoreError> {
+pub(super) async fn read_beginning(
+    key: &Key,
+    mut body: ByteStream,
+    budget: &Budget,
+) -> Result<IncomingContent, StoreError> {
     let Some(first) = body.next().await else {
-        return Ok(Opening::Whole(Bytes::new()));
+        return Ok(IncomingContent::Whole(Bytes::new()));
     };
     let mut beginning = Beginning {
-        first: first.map_err(|error| broke_off(key, error))?,
+        first: first.map_err(|error| cut_short(key, error))?,
         joined: BytesMut::new(),
     };
     let mut taken = budget.take(beginning.len());
     while taken.is_some() && beginning.len() <= WHOLE_BYTES_MAX {
         let Some(piece) = body.next().await else {
-            return Ok(Opening::Whole(beginning.collected(taken)));
+            return Ok(IncomingContent::Whole(beginning.collected(taken)));
         };
-        let piece = piece.map_err(|error| broke_off(key, error))?;
+        let piece = piece.map_err(|error| cut_short(key, error))?;
         let more = budget.take(piece.len());
         beginning.add(piece);
         taken = match (taken, more) {
@@ -119,7 +123,7 @@ pub(super) async fn open(key: &Key, mut body: ByteStream, budget: &Budget) -> Re
         };
     }
     let beginning = stream::iter([Ok(beginning.bytes())]);
-    Ok(Opening::Long(Box::pin(beginning.chain(body))))
+    Ok(IncomingContent::Streamed(Box::pin(beginning.chain(body))))
 }
 
 /// The content received so far. Pieces are joined as they arrive, so that a client that sends
@@ -181,14 +185,14 @@ pub(super) fn channel() -> (Sink, ByteStream) {
 
 /// Like [`channel`], for a reader that the write can do without. If it takes no piece for `stall`,
 /// it is dropped and the receiver gets a message; otherwise the receiver gets none.
-pub(super) fn channel_for(stall: Duration) -> (Sink, ByteStream, oneshot::Receiver<()>) {
+pub(super) fn channel_with_stall(stall: Duration) -> (Sink, ByteStream, oneshot::Receiver<()>) {
     let (mut sink, content) = channel();
-    let (given_up, told) = oneshot::channel();
+    let (given_up, stalled) = oneshot::channel();
     sink.stall = Some(Stall {
         time_max: stall,
         given_up,
     });
-    (sink, content, told)
+    (sink, content, stalled)
 }
 
 /// Sends content to all sinks and returns its length. A sink whose reader has gone or was dropped
@@ -198,7 +202,7 @@ pub(super) fn channel_for(stall: Duration) -> (Sink, ByteStream, oneshot::Receiv
 /// # Errors
 /// `Body` if the content is cut short; `Declared` once it is longer than `size_max`. The readers
 /// then see that the content is incomplete.
-pub(super) async fn pour(
+pub(super) async fn feed_sinks(
     key: &Key,
     mut body: ByteStream,
     sinks: Vec<Sink>,
@@ -211,7 +215,7 @@ pub(super) async fn pour(
     };
     let mut size = 0;
     while let Some(piece) = body.next().await {
-        let piece = piece.map_err(|error| broke_off(key, error))?;
+        let piece = piece.map_err(|error| cut_short(key, error))?;
         size += piece.len() as u64;
         if let Some(max) = size_max.filter(|max| size > *max) {
             return Err(declared(key, "length", format!("more than {max}"), max));
@@ -222,7 +226,7 @@ pub(super) async fn pour(
         }
     }
     fan.flush().await;
-    fan.give(None).await;
+    fan.send(None).await;
     Ok(size)
 }
 
@@ -245,21 +249,21 @@ impl Fan {
         self.flush().await;
         while !piece.is_empty() {
             let cut = piece.split_to(piece.len().min(PIECE_BYTES_MAX));
-            self.give(Some(cut)).await;
+            self.send(Some(cut)).await;
         }
     }
 
     async fn flush(&mut self) {
         if !self.short.is_empty() {
             let joined = self.short.split().freeze();
-            self.give(Some(joined)).await;
+            self.send(Some(joined)).await;
         }
     }
 
-    async fn give(&mut self, piece: Option<Bytes>) {
+    async fn send(&mut self, piece: Option<Bytes>) {
         for place in &mut self.sinks {
             if let Some(sink) = place
-                && !sink.give(piece.clone()).await
+                && !sink.send(piece.clone()).await
             {
                 *place = None;
             }
@@ -269,7 +273,7 @@ impl Fan {
 
 /// Returns the error for content that was cut short, or the error of the read if it was read from
 /// this store.
-fn broke_off(key: &Key, error: io::Error) -> StoreError {
+fn cut_short(key: &Key, error: io::Error) -> StoreError {
     let detail = error.to_string();
     let inner = error
         .into_inner()
@@ -296,12 +300,12 @@ mod tests {
     }
 
     async fn whole(lengths: &[usize], budget: &Budget) -> Option<Bytes> {
-        match open(&Key::new("bucket", "k").unwrap(), pieces(lengths), budget)
+        match read_beginning(&Key::new("bucket", "k").unwrap(), pieces(lengths), budget)
             .await
             .unwrap()
         {
-            Opening::Whole(bytes) => Some(bytes),
-            Opening::Long(body) => {
+            IncomingContent::Whole(bytes) => Some(bytes),
+            IncomingContent::Streamed(body) => {
                 let all: Vec<_> = body.collect().await;
                 let length: usize = all.into_iter().map(|piece| piece.unwrap().len()).sum();
                 assert_eq!(length, lengths.iter().sum::<usize>());
@@ -325,9 +329,9 @@ mod tests {
             let mut opening = Box::pin({
                 let budget = budget.clone();
                 async move {
-                    open(&key, body, &budget)
+                    read_beginning(&key, body, &budget)
                         .await
-                        .map(|opening| matches!(opening, Opening::Long(_)))
+                        .map(|opening| matches!(opening, IncomingContent::Streamed(_)))
                 }
             });
             let opened = futures_util::poll!(&mut opening);

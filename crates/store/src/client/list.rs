@@ -51,9 +51,9 @@ pub struct Listing {
 const ASK_MIN: usize = 32;
 const ASK_MAX: usize = 1000;
 
-/// Keys whose unfinished writes are settled in parallel. Each is a decision with its syncs: one at
+/// Keys whose unfinished writes are finished in parallel. Each is a decision with its syncs: one at
 /// a time, a listing after a crash would wait for each in turn; more would slow down writes.
-const SETTLED_AT_ONCE: usize = 16;
+const FINISHED_AT_ONCE: usize = 16;
 
 /// Sorts after every continuation of a prefix, except one that begins with this character.
 const LAST_CHAR: char = char::MAX;
@@ -81,8 +81,8 @@ struct Merge<'a> {
     /// Volumes that failed, were late, or are being rebuilt.
     unknown: BTreeSet<VolumeId>,
     doubts: Vec<String>,
-    /// [`Topology::sure_everywhere`].
-    sure: Width,
+    /// [`Topology::guaranteed_width_min`].
+    guaranteed_width: Width,
     topology: Arc<Topology>,
 }
 
@@ -136,12 +136,12 @@ impl Store {
 impl<'a> Merge<'a> {
     fn new(store: &'a Store, list: &'a List) -> Self {
         let topology = store.cluster().topology();
-        let sure = topology.sure_everywhere();
+        let guaranteed_width = topology.guaranteed_width_min();
         let after = match (
             &list.after,
             list.after.as_deref().and_then(|after| rolled(list, after)),
         ) {
-            (_, Some(prefix)) => Some(past(&prefix)),
+            (_, Some(prefix)) => Some(end_of_prefix(&prefix)),
             (after, None) => after.clone(),
         };
         let source = |volume: &VolumeId| Source {
@@ -150,7 +150,7 @@ impl<'a> Merge<'a> {
             after: after.clone(),
             ended: false,
         };
-        let share = list.limit.saturating_mul(sure.volumes) / topology.volumes.len().max(1);
+        let share = list.limit.saturating_mul(guaranteed_width.volumes) / topology.volumes.len().max(1);
         Self {
             store,
             list,
@@ -159,16 +159,16 @@ impl<'a> Merge<'a> {
             ask: (share + share / 4).clamp(ASK_MIN, ASK_MAX),
             unknown: BTreeSet::new(),
             doubts: Vec::new(),
-            sure,
+            guaranteed_width,
             topology,
         }
     }
 
     /// Finds out which volumes are being rebuilt, whose listings are used but prove nothing. Then
-    /// settles interrupted writes, whose versions only some volumes may list.
+    /// finishes interrupted writes, whose versions only some volumes may list.
     async fn probe(&mut self) -> Result<(), StoreError> {
         let prefix = self.list.prefix.clone();
-        let mut unsettled = BTreeSet::new();
+        let mut in_doubt = BTreeSet::new();
         let answers = self
             .gather(
                 self.sources.iter().map(|source| source.volume.clone()).collect(),
@@ -188,35 +188,35 @@ impl<'a> Merge<'a> {
         for (volume, answer) in answers {
             match answer {
                 Ok(answer) => {
-                    unsettled.extend(answer.keys);
+                    in_doubt.extend(answer.keys);
                     if !answer.complete {
                         self.doubt(volume.clone(), format!("volume {volume} is being rebuilt"));
                     }
                 }
-                Err(error) => self.lose(volume, &error),
+                Err(error) => self.mark_unknown(volume, &error),
             }
         }
         self.certain()?;
         if self.store.reading() == Reading::Current {
-            self.settle(unsettled).await?;
+            self.finish_in_doubt(in_doubt).await?;
         }
         Ok(())
     }
 
-    /// Settles keys and merges the resulting versions like the listing of one more volume: they may
-    /// be held by other volumes than those that answered.
-    async fn settle(&mut self, unsettled: BTreeSet<Key>) -> Result<(), StoreError> {
+    /// Finishes the interrupted writes of keys, and merges the resulting versions like the listing
+    /// of one more volume: they may be held by other volumes than those that answered.
+    async fn finish_in_doubt(&mut self, in_doubt: BTreeSet<Key>) -> Result<(), StoreError> {
         let store = self.store;
-        let settling = unsettled
+        let finishing = in_doubt
             .into_iter()
-            .map(|key| async move { store.settle(&key).await });
-        let settled: Vec<Option<Meta>> = stream::iter(settling)
-            .buffered(SETTLED_AT_ONCE)
+            .map(|key| async move { store.finish_in_doubt(&key).await });
+        let finished: Vec<Option<Meta>> = stream::iter(finishing)
+            .buffered(FINISHED_AT_ONCE)
             .try_collect()
             .await?;
         let after = self.sources.first().and_then(|source| source.after.clone());
         let is_after = |meta: &Meta| after.as_deref().is_none_or(|after| meta.key.as_str() > after);
-        let entries = settled.into_iter().flatten().filter(is_after).map(|meta| Held {
+        let entries = finished.into_iter().flatten().filter(is_after).map(|meta| Held {
             meta,
             state: ReplicaState::Good,
             bad_blocks: None,
@@ -262,7 +262,7 @@ impl<'a> Merge<'a> {
 
     /// Continues after everything that begins with `prefix`.
     fn skip(&mut self, prefix: &str) {
-        let past = past(prefix);
+        let past = end_of_prefix(prefix);
         for source in &mut self.sources {
             while source
                 .waiting
@@ -317,7 +317,7 @@ impl<'a> Merge<'a> {
         for (volume, answer) in answers {
             match answer {
                 Ok(entries) => self.received(&volume, entries),
-                Err(error) => self.lose(volume, &error),
+                Err(error) => self.mark_unknown(volume, &error),
             }
         }
         self.certain()
@@ -354,7 +354,7 @@ impl<'a> Merge<'a> {
             })
             .collect();
         let mut answers = Vec::new();
-        let mut deadline = Instant::now() + self.store.patience().answer;
+        let mut deadline = Instant::now() + self.store.timeouts().answer;
         while !waiting.is_empty() {
             tokio::select! {
                 // An answer that has arrived wins over a deadline that passes at the same moment.
@@ -362,8 +362,8 @@ impl<'a> Merge<'a> {
                 Some((volume, answer)) = waiting.next() => {
                     late.remove(&volume);
                     answers.push((volume, answer));
-                    if self.is_seen_without(&late) {
-                        deadline = deadline.min(Instant::now() + self.store.patience().hedge * 10);
+                    if self.is_visible_without(&late) {
+                        deadline = deadline.min(Instant::now() + self.store.timeouts().hedge * 10);
                     }
                 }
                 () = sleep_until(deadline) => break,
@@ -378,7 +378,7 @@ impl<'a> Merge<'a> {
     }
 
     /// Marks a volume as failed and continues without it.
-    fn lose(&mut self, volume: VolumeId, error: &VolumeError) {
+    fn mark_unknown(&mut self, volume: VolumeId, error: &VolumeError) {
         if let Some(source) = self.sources.iter_mut().find(|source| source.volume == volume) {
             source.ended = true;
         }
@@ -391,15 +391,16 @@ impl<'a> Merge<'a> {
     }
 
     /// Returns whether no acknowledged version can be only on these volumes.
-    fn is_seen_without(&self, unknown: &BTreeSet<VolumeId>) -> bool {
-        self.sure.is_seen_without(&self.topology.domains.width(unknown))
+    fn is_visible_without(&self, unknown: &BTreeSet<VolumeId>) -> bool {
+        self.guaranteed_width
+            .is_visible_without(&self.topology.domains.width(unknown))
     }
 
     fn certain(&self) -> Result<(), StoreError> {
-        if self.is_seen_without(&self.unknown) || self.store.reading() == Reading::Any {
+        if self.is_visible_without(&self.unknown) || self.store.reading() == Reading::Any {
             return Ok(());
         }
-        let detail = match self.sure.volumes {
+        let detail = match self.guaranteed_width.volumes {
             0 => "the layout has no volumes".to_owned(),
             _ => self.doubts.join("; "),
         };
@@ -423,7 +424,7 @@ fn rolled(list: &List, key: &str) -> Option<String> {
 
 /// Returns a text that sorts after all keys that begin with `prefix`, except those that continue
 /// with the last character of Unicode. These are seen again and rolled up again.
-fn past(prefix: &str) -> String {
+fn end_of_prefix(prefix: &str) -> String {
     let mut past = prefix.to_owned();
     past.push(LAST_CHAR);
     past

@@ -1,32 +1,33 @@
 //! Client operations of the store: put, get, list, delete, with conditions. Every acknowledged
 //! write is visible to all later reads through any node (linearizable for each key); [`decide`] and
-//! [`current`] explain how. Each operation is in the file of its name.
+//! [`key_state`] explain how. Each operation is in the file of its name.
 
 mod budget;
 mod claim;
-mod current;
+mod commit;
 mod decide;
 mod delete;
 mod digest;
 mod error;
 mod intake;
 mod key_locks;
+mod key_state;
 mod list;
 mod multipart;
+mod promised_terms;
+mod propose;
 mod protect;
 mod put;
 mod read;
-mod seats;
-mod spread;
+mod staging;
 mod store;
 mod uploads;
 mod versioned;
 mod volumes;
-mod write;
 
 pub use error::StoreError;
 pub use list::{List, Listing};
 pub use multipart::{Complete, MULTIPART_AGE_MAX, Multipart, Multiparts, PART_NUMBER_MAX, Part, Parts};
 pub use put::{Finisher, Put};
 pub use read::Object;
-pub use store::{Damage, Patience, Reading, Store};
+pub use store::{Damage, Reading, Store, Timeouts};

@@ -1,5 +1,11 @@
 //! Client writes: reads the content in one pass, checks it against the declared values, then has it
-//! decided.
+//! decided. The stages of a put, each in its file:
+//!
+//! 1. the request ([`Put`]), and its content in memory or streamed ([`super::intake`]);
+//! 2. the proposal, sent to the deciders of the key ([`super::propose`]);
+//! 3. the decision, by one node ([`super::decide`]);
+//! 4. staging: R volumes have the content, prepared and synced ([`super::staging`]);
+//! 5. the commit, which makes it visible ([`super::commit`]).
 
 use std::collections::BTreeMap;
 
@@ -11,13 +17,13 @@ use store_protocol::{
     VolumeId,
 };
 
-use super::current::Look;
-use super::decide::Order;
-use super::digest::{Digesting, digest_whole};
+use super::digest::{ContentHasher, digest_whole};
 use super::error::{StoreError, declared, unavailable};
-use super::intake::{self, Opening};
+use super::intake::{self, IncomingContent};
+use super::key_state::KeyState;
+use super::propose::Proposal;
 use super::read::Object;
-use super::spread::{Content, Expected, Spread};
+use super::staging::{ContentSource, Expected, Staging};
 use super::store::Store;
 use super::uploads::Uploads;
 use super::volumes::next_places;
@@ -62,13 +68,16 @@ impl Store {
     /// was lost. After any other error nothing remains.
     pub async fn put(&self, key: &Key, body: ByteStream, mut put: Put) -> Result<Meta, StoreError> {
         put.versioning.mark(&mut put.attributes);
-        // The look tells which volumes to avoid and which version exists now. The decider looks
+        // The state tells which volumes to avoid and which version exists now. The decider reads it
         // again.
-        let (opening, look) = tokio::join!(intake::open(key, body, self.intake()), self.look(key));
+        let (content, state) = tokio::join!(
+            intake::read_beginning(key, body, self.intake()),
+            self.key_state(key)
+        );
         // Do not send content for a condition that is already false. The decider checks whether a
         // true one still holds.
         if put.condition != Condition::Always
-            && let Ok(current) = look.decided()
+            && let Ok(current) = state.decided()
             && !put.condition.holds(current)
         {
             return Err(StoreError::Condition {
@@ -76,10 +85,22 @@ impl Store {
                 current: current.map(|meta| meta.etag.clone()),
             });
         }
-        match opening? {
-            Opening::Whole(content) => self.put_whole(key, content, put, &look).await,
-            Opening::Long(body) => self.put_long(key, body, put, &look).await,
-        }
+        let versioning = put.versioning;
+        let mut proposal = match content? {
+            IncomingContent::Whole(content) => self.propose_whole(key, content, put, &state).await?,
+            IncomingContent::Streamed(body) => self.stage_stream(key, body, put, &state).await?,
+        };
+        let written = match versioning {
+            Versioning::Unversioned => {
+                let decided = self.propose(&mut proposal).await;
+                proposal.close(decided.is_ok()).await;
+                decided?
+            }
+            Versioning::Enabled | Versioning::Suspended => {
+                self.propose_versioned(key, proposal, versioning).await?
+            }
+        };
+        written.ok_or_else(|| unavailable(key, "the response to a put has no version"))
     }
 
     /// Copies the newest version of `from` to `to`, verified while it is read. Attributes are
@@ -138,54 +159,47 @@ impl Store {
         self.put(to, body, put).await
     }
 
-    async fn put_whole(
+    /// Returns the proposal of a put whose content is in memory. It is uploaded when it is decided.
+    async fn propose_whole(
         &self,
         key: &Key,
         content: Bytes,
         mut put: Put,
-        look: &Look,
-    ) -> Result<Meta, StoreError> {
+        state: &KeyState,
+    ) -> Result<Proposal, StoreError> {
         let digests = digest_whole(&content)
             .await
             .map_err(|error| unavailable(key, error))?;
         let (condition, protect) = (std::mem::take(&mut put.condition), put.protect);
-        let versioning = put.versioning;
-        let draft = draft(key, digests, content.len() as u64, put)?;
-        let change = changed(condition, draft, protect);
-        let order = Order::new(self, key, change, Content::Whole(content), look);
-        self.written(key, order, versioning).await
+        let draft = checked_draft(key, digests, content.len() as u64, put)?;
+        let change = put_change(condition, draft, protect);
+        Ok(Proposal::new(
+            self,
+            key,
+            change,
+            ContentSource::Memory(content),
+            state,
+        ))
     }
 
-    /// Has a put decided and returns the version written.
-    async fn written(&self, key: &Key, mut order: Order, versioning: Versioning) -> Result<Meta, StoreError> {
-        let written = match versioning {
-            Versioning::Unversioned => self.finish(order).await?,
-            Versioning::Enabled | Versioning::Suspended => {
-                let condition = order.take_condition();
-                self.finish_versioned(key, order, condition, versioning).await?
-            }
-        };
-        written.ok_or_else(|| unavailable(key, "the response to a put has no version"))
-    }
-
-    async fn put_long(
+    /// Uploads content that is streamed, and returns the proposal of its put.
+    async fn stage_stream(
         &self,
         key: &Key,
         body: ByteStream,
         mut put: Put,
-        look: &Look,
-    ) -> Result<Meta, StoreError> {
+        state: &KeyState,
+    ) -> Result<Proposal, StoreError> {
         let (condition, protect) = (std::mem::take(&mut put.condition), put.protect);
-        let versioning = put.versioning;
-        let (mut uploads, results, poured) = self.receive_long(key, body, put.size, &look.failed).await;
-        if poured.is_ok()
-            && let Some(error) = all_failed(key, &results)
+        let (mut uploads, receipts, received) = self.receive_stream(key, body, put.size, &state.failed).await;
+        if received.is_ok()
+            && let Some(error) = all_failed(key, &receipts)
         {
             // The rest of the content was not read, so its length and digests are unknown.
             uploads.abort().await;
             return Err(error);
         }
-        let checked = poured.and_then(|(digests, size)| draft(key, digests, size, put));
+        let checked = received.and_then(|(digests, size)| checked_draft(key, digests, size, put));
         let draft = match checked {
             Ok(draft) => draft,
             Err(error) => {
@@ -197,19 +211,21 @@ impl Store {
             size: draft.size,
             blake3: draft.digests.blake3,
         };
-        let mut spread = Spread::new(self, key, expected, Content::Passed, &look.failed);
-        for ((volume, upload), result) in uploads.take().into_iter().zip(results) {
-            spread.note(volume, upload, result).await;
+        let mut staging = Staging::new(self, key, expected, ContentSource::Staged, &state.failed);
+        for ((volume, upload), receipt) in uploads.take().into_iter().zip(receipts) {
+            staging.record_receipt(volume, upload, receipt).await;
         }
-        spread.fill().await.map_err(|short| short.refused(key))?;
-        let change = changed(condition, draft, protect);
-        let order = Order::new(self, key, change, Content::Passed, look);
-        let order = order.uploaded(spread.uploads());
-        self.written(key, order, versioning).await
+        staging
+            .fill()
+            .await
+            .map_err(|error| error.into_store_error(key))?;
+        let change = put_change(condition, draft, protect);
+        let proposal = Proposal::new(self, key, change, ContentSource::Staged, state);
+        Ok(proposal.with_uploads(staging.uploads()))
     }
 
     /// Streams long content to volumes and digests in parallel. A volume that stalls is dropped.
-    async fn receive_long(
+    async fn receive_stream(
         &self,
         key: &Key,
         body: ByteStream,
@@ -222,16 +238,16 @@ impl Store {
     ) {
         let mut uploads = Uploads::new(self);
         let mut sinks = Vec::new();
-        let mut staging = Vec::new();
+        let mut receiving = Vec::new();
         let topology = self.cluster().topology();
         let wanted = topology.home(key.partition()).len();
         for id in next_places(&topology, key, &[], failed, wanted) {
-            let (upload, stall) = (UploadId::random(), self.patience().stall);
-            let (sink, content, given_up) = intake::channel_for(stall);
+            let (upload, stall) = (UploadId::random(), self.timeouts().stall);
+            let (sink, content, given_up) = intake::channel_with_stall(stall);
             let volume = self.volume(&id);
             uploads.push(id.clone(), upload);
             sinks.push(sink);
-            staging.push(async move {
+            receiving.push(async move {
                 let volume = volume?;
                 tokio::select! {
                     // An answer from a volume wins over a message that it was dropped at the same
@@ -246,11 +262,11 @@ impl Store {
             });
         }
         let needed = sinks.len();
-        let (digesting, digests) = Digesting::begin();
+        let (digesting, digests) = ContentHasher::start();
         sinks.extend(digests);
-        let pouring = intake::pour(key, body, sinks, needed, size).boxed();
-        let (poured, results) = tokio::join!(pouring, join_all(staging));
-        let poured = match poured {
+        let feeding = intake::feed_sinks(key, body, sinks, needed, size).boxed();
+        let (received, receipts) = tokio::join!(feeding, join_all(receiving));
+        let received = match received {
             Ok(size) => digesting
                 .finish()
                 .await
@@ -258,12 +274,12 @@ impl Store {
                 .ok_or_else(|| unavailable(key, "the process is shutting down")),
             Err(error) => Err(error),
         };
-        (uploads, results, poured)
+        (uploads, receipts, received)
     }
 }
 
 /// Returns the change for a put; the caller adds the uploads that hold the content.
-fn changed(condition: Condition, draft: Draft, protect: Protect) -> Change {
+fn put_change(condition: Condition, draft: Draft, protect: Protect) -> Change {
     let (draft, uploads) = (Box::new(draft), Vec::new());
     if protect.is_empty() {
         Change::Put {
@@ -290,8 +306,8 @@ fn all_failed(key: &Key, results: &[Result<Receipt, VolumeError>]) -> Option<Sto
     if errors.is_empty() || errors.len() < results.len() {
         return None;
     }
-    let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    let (key, detail) = (key.to_string(), said.join("; "));
+    let details: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let (key, detail) = (key.to_string(), details.join("; "));
     let is_full = errors
         .iter()
         .all(|error| matches!(error, VolumeError::Full { .. }));
@@ -303,7 +319,7 @@ fn all_failed(key: &Key, results: &[Result<Receipt, VolumeError>]) -> Option<Sto
 }
 
 /// Compares received content with everything declared about it.
-fn draft(key: &Key, digests: Digests, size: u64, put: Put) -> Result<Draft, StoreError> {
+fn checked_draft(key: &Key, digests: Digests, size: u64, put: Put) -> Result<Draft, StoreError> {
     let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
     if let Some(expected) = put.size.filter(|expected| *expected != size) {
         return Err(declared(key, "length", size, expected));

@@ -14,10 +14,10 @@ use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use store_protocol::{BLOCK_BYTES, ByteStream, Cause, Key, Meta, Verdict, VolumeError, VolumeId};
 
-use super::current::Look;
 use super::error::StoreError;
+use super::key_state::KeyState;
 use super::store::{Damage, Store};
-use crate::union::{Union, Ways};
+use crate::union::{ReplicaAccess, Union};
 
 /// How often a key is looked up again because the version found was replaced before it could be
 /// opened. A version disappears when the next is committed: fewer tries would refuse reads of a key
@@ -56,7 +56,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; `NotFound` if there is no live version.
     pub async fn head(&self, key: &Key) -> Result<Meta, StoreError> {
-        self.look_to_read(key).await?.live(self.reading()).cloned()
+        self.readable_key_state(key).await?.live(self.reading()).cloned()
     }
 
     /// Opens the newest version for reading, whole or a range of it. A range is cut at the object's
@@ -67,10 +67,10 @@ impl Store {
     pub async fn get(&self, key: &Key, range: Option<Range<u64>>) -> Result<Object, StoreError> {
         let mut tries = 1;
         loop {
-            let look = self.look_to_read(key).await?;
-            let meta = look.live(self.reading())?.clone();
-            let range = cut(&meta, range.clone())?;
-            let mut reader = Reader::new(self, meta, range.clone(), self.candidates(&look));
+            let state = self.readable_key_state(key).await?;
+            let meta = state.live(self.reading())?.clone();
+            let range = resolve_range(&meta, range.clone())?;
+            let mut reader = Reader::new(self, meta, range.clone(), self.candidates(&state));
             // The first block is read before the response begins, so that a lost object is an error
             // and not a truncated response.
             match reader.next().await {
@@ -84,7 +84,7 @@ impl Store {
                     });
                 }
                 Err(error) => {
-                    let again = self.look(key).await;
+                    let again = self.key_state(key).await;
                     let newest = again.newest.as_ref().map(|meta| meta.version);
                     if newest <= Some(reader.union.meta().version) || tries == OVERTAKEN_TRIES {
                         return Err(error);
@@ -109,7 +109,7 @@ impl Store {
     /// Returns this node's volumes first, then the others that reported the version in random
     /// order, then those whose replica is bad, then the volumes that did not answer or did not know
     /// the version.
-    fn candidates(&self, look: &Look) -> Candidates {
+    fn candidates(&self, state: &KeyState) -> Candidates {
         let topology = self.cluster().topology();
         let is_here = |volume: &VolumeId| {
             let roles = topology.layouts.current.roles.volumes.iter();
@@ -119,9 +119,9 @@ impl Store {
                 .next();
             node.is_some() && node == self.cluster().me()
         };
-        let mut volumes = look.good.clone();
+        let mut volumes = state.good.clone();
         volumes.sort_by_cached_key(|volume| (!is_here(volume), system::random::<u32>()));
-        volumes.extend(look.bad.iter().cloned());
+        volumes.extend(state.bad.iter().cloned());
         let holders: BTreeSet<_> = volumes.iter().cloned().collect();
         volumes.extend(
             topology
@@ -133,13 +133,13 @@ impl Store {
         Candidates {
             volumes,
             holders,
-            bad: look.bad.iter().cloned().collect(),
+            bad: state.bad.iter().cloned().collect(),
         }
     }
 }
 
 /// Returns the requested range of the content.
-fn cut(meta: &Meta, range: Option<Range<u64>>) -> Result<Range<u64>, StoreError> {
+fn resolve_range(meta: &Meta, range: Option<Range<u64>>) -> Result<Range<u64>, StoreError> {
     match range {
         None => Ok(0..meta.size),
         Some(range) if range.start < meta.size && range.start < range.end => {
@@ -157,9 +157,9 @@ fn cut(meta: &Meta, range: Option<Range<u64>>) -> Result<Range<u64>, StoreError>
 impl Reader {
     fn new(store: &Store, meta: Meta, range: Range<u64>, candidates: Candidates) -> Self {
         let blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
-        let ways = store.ways(&meta, candidates.holders, candidates.bad);
+        let replica_access = store.replica_access(&meta, candidates.holders, candidates.bad);
         Self {
-            union: Union::new(meta, blocks, candidates.volumes, ways),
+            union: Union::new(meta, blocks, candidates.volumes, replica_access),
             range,
         }
     }
@@ -178,12 +178,12 @@ impl Reader {
             key: self.union.meta().key.to_string(),
             detail: unreadable.to_string(),
         })?;
-        Ok(block.map(|block| wanted(&block, start, &self.range)))
+        Ok(block.map(|block| slice_to_range(&block, start, &self.range)))
     }
 }
 
 /// Returns the part of a block, beginning at `start`, that is in the range.
-fn wanted(block: &Bytes, start: u64, range: &Range<u64>) -> Bytes {
+fn slice_to_range(block: &Bytes, start: u64, range: &Range<u64>) -> Bytes {
     let place = |byte: u64| {
         usize::try_from(byte.saturating_sub(start))
             .unwrap_or(usize::MAX)
@@ -195,7 +195,12 @@ fn wanted(block: &Bytes, start: u64, range: &Range<u64>) -> Bytes {
 impl Store {
     /// Returns access to the replicas of a version. Each request uses the layout in force at that
     /// moment, and a failure leads to a check of the replica.
-    fn ways(&self, meta: &Meta, holders: BTreeSet<VolumeId>, bad: BTreeSet<VolumeId>) -> Ways {
+    fn replica_access(
+        &self,
+        meta: &Meta,
+        holders: BTreeSet<VolumeId>,
+        bad: BTreeSet<VolumeId>,
+    ) -> ReplicaAccess {
         let (store, key, version) = (self.clone(), meta.key.clone(), meta.version);
         let open = move |volume: &VolumeId, blocks: Range<u64>| {
             let (store, volume, key) = (store.clone(), volume.clone(), key.clone());
@@ -216,10 +221,10 @@ impl Store {
             }
             store.failed(&meta, volume, error);
         };
-        Ways {
+        ReplicaAccess {
             open: Box::new(open),
             failed: Box::new(failed),
-            stall: self.patience().stall,
+            stall: self.timeouts().stall,
         }
     }
 
@@ -228,13 +233,13 @@ impl Store {
         use VolumeError::{Corrupt, Failed, Missing};
         tracing::warn!(key = %meta.key, version = %meta.version, %volume, %error, "a replica could not be read");
         if matches!(error, Corrupt { .. } | Failed { .. } | Missing { .. }) {
-            self.suspect(meta, volume.clone(), error.to_string());
+            self.verify_in_background(meta, volume.clone(), error.to_string());
         }
     }
 
     /// Has a replica read again in the background, marked if it is bad, and reported to repair
     /// unless it is good.
-    fn suspect(&self, meta: &Meta, volume: VolumeId, detail: String) {
+    fn verify_in_background(&self, meta: &Meta, volume: VolumeId, detail: String) {
         let (store, key, version) = (self.clone(), meta.key.clone(), meta.version);
         let damage = Damage {
             key: key.clone(),
@@ -253,7 +258,7 @@ impl Store {
                 tracing::warn!(%key, %volume, %error, "a replica could not be re-read");
             }
             if !matches!(verdict, Ok(Verdict::Good { .. })) {
-                store.damaged(damage);
+                store.report_damage(damage);
             }
         });
     }

@@ -8,7 +8,7 @@ use store_protocol::{Key, Version, VolumeId};
 
 use super::budget::Budget;
 use super::key_locks::KeyLocks;
-use super::seats::Seats;
+use super::promised_terms::PromisedTerms;
 use crate::bucket_records::Records;
 use crate::cluster::Cluster;
 
@@ -28,7 +28,7 @@ pub struct Damage {
 
 /// How long the store waits for a volume or node before it continues without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// For an answer from an index. After this, other volumes are asked too, and the late one is
     /// left out if possible. A disk under load answers within some tens of milliseconds. Shorter
     /// would ask further volumes needlessly; longer is added to every request while a node is
@@ -61,7 +61,7 @@ pub enum Reading {
     Any,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             hedge: Duration::from_millis(150),
@@ -86,13 +86,13 @@ pub struct Store {
 
 struct Inner {
     cluster: Arc<Cluster>,
-    patience: Patience,
+    timeouts: Timeouts,
     locks: KeyLocks,
     /// Held while an object of a bucket that keeps versions is changed in several steps. Must not
     /// be taken while one of `locks` is held.
     versions_locks: KeyLocks,
     intake: Budget,
-    seats: Seats,
+    promised_terms: PromisedTerms,
     buckets: Records,
     damage: RwLock<Option<DamageHook>>,
 }
@@ -100,18 +100,18 @@ struct Inner {
 impl Store {
     /// Returns the store of a cluster.
     pub fn new(cluster: Arc<Cluster>) -> Self {
-        Self::with_patience(cluster, Patience::default())
+        Self::with_timeouts(cluster, Timeouts::default())
     }
 
     /// Returns the store of a cluster whose volumes answer faster or slower than usual.
-    pub fn with_patience(cluster: Arc<Cluster>, patience: Patience) -> Self {
+    pub fn with_timeouts(cluster: Arc<Cluster>, timeouts: Timeouts) -> Self {
         let inner = Inner {
             cluster,
-            patience,
+            timeouts,
             locks: KeyLocks::new(),
             versions_locks: KeyLocks::new(),
             intake: Budget::default(),
-            seats: Seats::default(),
+            promised_terms: PromisedTerms::default(),
             buckets: Records::default(),
             damage: RwLock::new(None),
         };
@@ -153,8 +153,8 @@ impl Store {
         &self.inner.intake
     }
 
-    pub(super) fn patience(&self) -> &Patience {
-        &self.inner.patience
+    pub(super) fn timeouts(&self) -> &Timeouts {
+        &self.inner.timeouts
     }
 
     pub(super) fn locks(&self) -> &KeyLocks {
@@ -165,12 +165,12 @@ impl Store {
         &self.inner.versions_locks
     }
 
-    pub(super) fn seats(&self) -> &Seats {
-        &self.inner.seats
+    pub(super) fn promised_terms(&self) -> &PromisedTerms {
+        &self.inner.promised_terms
     }
 
     /// Calls the damage callback, if one is set.
-    pub(super) fn damaged(&self, damage: Damage) {
+    pub(super) fn report_damage(&self, damage: Damage) {
         let hook = self.inner.damage.read().clone();
         if let Some(hook) = hook {
             hook(damage);

@@ -42,7 +42,7 @@ impl Store {
         if topology.layouts.older.is_empty() {
             return false;
         }
-        let answer = self.patience().answer;
+        let answer = self.timeouts().answer;
         let mut answers: FuturesUnordered<_> = topology
             .nodes
             .values()
@@ -84,7 +84,7 @@ pub(super) fn next_place(
 ) -> Option<VolumeId> {
     let partition = key.partition();
     let home = topology.home(partition);
-    let wanted = topology.wanted(partition);
+    let wanted = topology.required_width(partition);
     let at_home = held.iter().any(|volume| home.contains(volume));
     let fallbacks = match topology.placements.first() {
         Some(placement) if at_home => placement.fallbacks(partition),

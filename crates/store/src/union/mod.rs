@@ -23,10 +23,10 @@ use store_protocol::{
 };
 use tokio::time::timeout;
 
-mod reading;
+mod open_replica;
 mod table;
 
-use reading::Reading;
+use open_replica::OpenReplica;
 
 /// Opens a replica at some blocks.
 type Open =
@@ -36,7 +36,7 @@ type Open =
 type Failed = Box<dyn FnMut(&VolumeId, &VolumeError) + Send>;
 
 /// Access to the replicas.
-pub(crate) struct Ways {
+pub(crate) struct ReplicaAccess {
     pub(crate) open: Open,
     pub(crate) failed: Failed,
     /// Longest wait for a replica to open, and for each block.
@@ -66,10 +66,10 @@ pub(crate) struct Union {
     meta: Meta,
     /// The replicas in the order in which the caller named them.
     replicas: Vec<Replica>,
-    ways: Ways,
+    access: ReplicaAccess,
     /// The verified table, once it is found.
     table: Option<Arc<BlockTable>>,
-    reading: Option<Reading>,
+    reading: Option<OpenReplica>,
     /// The next block to return.
     next: u64,
     /// The block after the last one to return.
@@ -83,12 +83,12 @@ struct Replica {
     failed_at: Option<u64>,
     failures: u64,
     /// Why it last failed.
-    said: String,
+    last_error: String,
     /// Its volume did not answer the last request: retried only after all others have failed.
     away: bool,
     /// The replica does not exist.
     gone: bool,
-    told: Option<Discriminant<VolumeError>>,
+    reported: Option<Discriminant<VolumeError>>,
     /// It has provided at least one block.
     used: bool,
 }
@@ -99,14 +99,14 @@ impl Union {
         meta: Meta,
         blocks: Range<u64>,
         volumes: impl IntoIterator<Item = VolumeId>,
-        ways: Ways,
+        access: ReplicaAccess,
     ) -> Self {
         // The table of an object of one block is the object's digest.
         let table =
             (meta.size <= BLOCK_BYTES).then(|| Arc::new(BlockTable::from_values(vec![meta.digests.blake3])));
         Self {
             replicas: volumes.into_iter().map(Replica::new).collect(),
-            ways,
+            access,
             table,
             reading: None,
             next: blocks.start,
@@ -126,13 +126,13 @@ impl Union {
     }
 
     /// Returns the next block, verified, or `None` at the end. After an error the next call retries
-    /// the same block, unless [`Union::pass_over`] skips it.
+    /// the same block, unless [`Union::skip`] skips it.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Unreadable> {
         if self.next >= self.end {
             return Ok(None);
         }
         let table = self.find_table().await?;
-        let (block, stall) = (self.next, self.ways.stall);
+        let (block, stall) = (self.next, self.access.stall);
         let length = block_bytes(block, self.meta.size);
         while let Some(mut reading) = self.open_next().await {
             let index = reading.replica;
@@ -158,7 +158,7 @@ impl Union {
     }
 
     /// Skips blocks that cannot be read.
-    pub(crate) fn pass_over(&mut self, unreadable: &Unreadable) {
+    pub(crate) fn skip(&mut self, unreadable: &Unreadable) {
         self.next = unreadable.blocks.end.max(self.next);
         self.reading = None;
     }
@@ -171,7 +171,7 @@ impl Union {
                 Ok(None) => return found,
                 Ok(Some(_)) => {}
                 Err(unreadable) => {
-                    self.pass_over(&unreadable);
+                    self.skip(&unreadable);
                     found.push(unreadable.blocks);
                 }
             }
@@ -186,7 +186,7 @@ impl Union {
 
     /// Returns the replica being read, or else opens the best one that has not failed at this
     /// block.
-    async fn open_next(&mut self) -> Option<Reading> {
+    async fn open_next(&mut self) -> Option<OpenReplica> {
         if let Some(reading) = self.reading.take() {
             return Some(reading);
         }
@@ -196,7 +196,7 @@ impl Union {
                     let table = self.table.as_ref();
                     if table.is_some_and(|table| *table != reading.table) {
                         let error = self.corrupt(index, "block table");
-                        self.tell(index, &error);
+                        self.report(index, &error);
                     }
                     return Some(reading);
                 }
@@ -215,11 +215,11 @@ impl Union {
             .map(|(index, _)| index)
     }
 
-    async fn open(&mut self, index: usize, blocks: Range<u64>) -> Result<Reading, VolumeError> {
+    async fn open(&mut self, index: usize, blocks: Range<u64>) -> Result<OpenReplica, VolumeError> {
         let volume = self.replicas[index].volume.clone();
-        let opening = (self.ways.open)(&volume, blocks);
-        let opened = timeout(self.ways.stall, opening).await;
-        let read = opened.map_err(|_| reading::stalled(&volume))??;
+        let opening = (self.access.open)(&volume, blocks);
+        let opened = timeout(self.access.stall, opening).await;
+        let read = opened.map_err(|_| open_replica::stalled(&volume))??;
         let (ours, theirs) = (&self.meta, &read.meta);
         let same = (&ours.key, ours.version, ours.size, ours.digests.blake3)
             == (&theirs.key, theirs.version, theirs.size, theirs.digests.blake3);
@@ -227,7 +227,7 @@ impl Union {
             return Err(self.corrupt(index, "meta"));
         }
         self.replicas[index].away = false;
-        Ok(Reading::new(index, volume, read))
+        Ok(OpenReplica::new(index, volume, read))
     }
 
     /// Records that a replica did not provide the next block.
@@ -236,17 +236,17 @@ impl Union {
         let replica = &mut self.replicas[index];
         replica.failed_at = Some(self.next);
         replica.failures += 1;
-        replica.said = error.to_string();
+        replica.last_error = error.to_string();
         replica.away = matches!(error, Unreachable { .. } | Out { .. } | OtherLayout { .. });
         replica.gone = matches!(error, Missing { .. });
-        self.tell(index, error);
+        self.report(index, error);
     }
 
-    fn tell(&mut self, index: usize, error: &VolumeError) {
+    fn report(&mut self, index: usize, error: &VolumeError) {
         let replica = &mut self.replicas[index];
         let kind = std::mem::discriminant(error);
-        if replica.told.replace(kind) != Some(kind) {
-            (self.ways.failed)(&replica.volume, error);
+        if replica.reported.replace(kind) != Some(kind) {
+            (self.access.failed)(&replica.volume, error);
         }
     }
 
@@ -263,7 +263,7 @@ impl Union {
         let said: Vec<&str> = self
             .replicas
             .iter()
-            .map(|replica| replica.said.as_str())
+            .map(|replica| replica.last_error.as_str())
             .filter(|said| !said.is_empty())
             .collect();
         Unreadable {
@@ -283,10 +283,10 @@ impl Replica {
             volume,
             failed_at: None,
             failures: 0,
-            said: String::new(),
+            last_error: String::new(),
             away: false,
             gone: false,
-            told: None,
+            reported: None,
             used: false,
         }
     }

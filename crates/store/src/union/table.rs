@@ -28,8 +28,8 @@ impl Union {
                     // Its table is wrong, but its blocks may be right, so it has not failed at any
                     // block.
                     let error = self.corrupt(index, "block table");
-                    self.replicas[index].said = error.to_string();
-                    self.tell(index, &error);
+                    self.replicas[index].last_error = error.to_string();
+                    self.report(index, &error);
                     damaged.push(reading.table);
                 }
                 Err(error) => self.failed(index, &error),
@@ -62,7 +62,7 @@ impl Union {
             if said.len() < 2 || said.iter().any(|value| *value != said[0]) {
                 said.extend(self.values_of(block).await);
             }
-            values.push(most_said(&said)?);
+            values.push(most_frequent(&said)?);
         }
         let table = BlockTable::from_values(values);
         self.is_right(&table).then_some(table)
@@ -79,7 +79,7 @@ impl Union {
             let Ok(mut reading) = self.open(index, block..block + 1).await else {
                 continue;
             };
-            if let Ok(bytes) = reading.block(length, self.ways.stall).await {
+            if let Ok(bytes) = reading.block(length, self.access.stall).await {
                 values.push(block_value(block, &bytes, false));
             }
         }
@@ -89,7 +89,7 @@ impl Union {
 
 /// Returns the most frequent value, the last one among equally frequent ones. Contents come after
 /// tables: where a table is known to be damaged, the content may be intact.
-fn most_said(said: &[[u8; 32]]) -> Option<[u8; 32]> {
+fn most_frequent(said: &[[u8; 32]]) -> Option<[u8; 32]> {
     let times = |value: &&[u8; 32]| said.iter().filter(|other| other == value).count();
     said.iter().max_by_key(times).copied()
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use store_protocol::{Key, PARTITIONS, Partition, Version, VolumeId};
 
 use super::Progress;
-use super::reconcile::{Fate, Finding, Gathered, Outages, Plan, Rules, Walk, decide, gather};
+use super::reconcile::{Finding, ObjectState, Outages, Plan, Rules, VolumeReports, Walk, decide, gather};
 use crate::cluster::Topology;
 
 /// Counts over the whole store: objects without files, and files without objects.
@@ -88,15 +88,17 @@ pub async fn census(topology: &Topology, progress: &(dyn Fn(Progress) + Sync)) -
         ..Count::default()
     };
     let mut walk = Walk::new(topology, &outages, (0..PARTITIONS).map(Partition));
-    let (mut looks, mut done) = (FuturesOrdered::new(), 0);
+    let (mut surveys, mut done) = (FuturesOrdered::new(), 0);
     let mut is_over = false;
     while !is_over {
         match walk.next().await {
-            Some((partition, found)) => looks.push_back(look(topology, partition, found, &outages).boxed()),
+            Some((partition, found)) => {
+                surveys.push_back(survey(topology, partition, found, &outages).boxed())
+            }
             None => is_over = true,
         }
-        while (is_over || looks.len() >= PARTITIONS_AT_ONCE)
-            && let Some(seen) = looks.next().await
+        while (is_over || surveys.len() >= PARTITIONS_AT_ONCE)
+            && let Some(seen) = surveys.next().await
         {
             count.add(&seen);
             done += 1;
@@ -116,20 +118,25 @@ const NAMED_MAX: usize = 100;
 const UNDER_WAY_MS: u64 = 10_000;
 
 /// How often a partition with an incomplete young version is looked at; the next constant is the
-/// wait between two looks.
-const LOOKS_MAX: usize = 4;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// wait between two surveys.
+const SURVEYS_MAX: usize = 4;
+const BETWEEN_SURVEYS: Duration = Duration::from_millis(100);
 
 /// The state of a partition as found.
-struct Seen {
-    found: Gathered,
+struct PartitionState {
+    found: VolumeReports,
     plan: Plan,
-    /// Young keys that only the last look found incomplete: they are being written.
+    /// Young keys that only the last survey found incomplete: they are being written.
     under_way: BTreeSet<Key>,
 }
 
 /// Returns the result of a walk if all is well; otherwise gathers the partition again by itself.
-async fn look(topology: &Topology, partition: Partition, found: Gathered, outages: &Outages) -> Seen {
+async fn survey(
+    topology: &Topology,
+    partition: Partition,
+    found: VolumeReports,
+    outages: &Outages,
+) -> PartitionState {
     // A census carries out no steps, so the age of tombstones does not matter.
     let rules = Rules {
         now_ms: system::wall_ms(),
@@ -137,20 +144,20 @@ async fn look(topology: &Topology, partition: Partition, found: Gathered, outage
     };
     let plan = decide(&found, &rules);
     if !plan.is_quiet() {
-        return look_closely(topology, partition, outages).await;
+        return survey_again(topology, partition, outages).await;
     }
-    Seen {
+    PartitionState {
         found,
         plan,
         under_way: BTreeSet::new(),
     }
 }
 
-async fn look_closely(topology: &Topology, partition: Partition, outages: &Outages) -> Seen {
+async fn survey_again(topology: &Topology, partition: Partition, outages: &Outages) -> PartitionState {
     let mut before: Option<BTreeSet<(Key, Version)>> = None;
-    let mut looks = 0;
+    let mut surveys = 0;
     loop {
-        looks += 1;
+        surveys += 1;
         let found = gather::partition(topology, partition, outages).await;
         let now_ms = system::wall_ms();
         // A census carries out no steps, so the age of tombstones does not matter.
@@ -169,15 +176,15 @@ async fn look_closely(topology: &Topology, partition: Partition, outages: &Outag
             .collect();
         let new = |entry: &&(Key, Version)| before.as_ref().is_some_and(|before| !before.contains(*entry));
         let under_way: BTreeSet<_> = wanting.iter().filter(new).map(|entry| entry.0.clone()).collect();
-        if under_way.len() == wanting.len() || looks == LOOKS_MAX {
-            return Seen {
+        if under_way.len() == wanting.len() || surveys == SURVEYS_MAX {
+            return PartitionState {
                 found,
                 plan,
                 under_way,
             };
         }
         before = Some(wanting);
-        tokio::time::sleep(BETWEEN_LOOKS).await;
+        tokio::time::sleep(BETWEEN_SURVEYS).await;
     }
 }
 
@@ -190,7 +197,7 @@ struct Count {
 }
 
 impl Count {
-    fn add(&mut self, seen: &Seen) {
+    fn add(&mut self, seen: &PartitionState) {
         self.away.extend(seen.found.away.keys().cloned());
         self.census.strays += seen.plan.strays.len() as u64;
         let wanted = seen.found.wanted() as u64;
@@ -227,15 +234,15 @@ impl Count {
         census.replicas_bad += finding.bad;
         census.replicas_missing += finding.missing;
         census.files_missing += finding.files_missing;
-        match &finding.fate {
+        match &finding.state {
             // Its replicas are counted as bad; repair makes a whole one of them.
-            Fate::Safe | Fate::Torn(_) => {}
-            Fate::Lost(why) => {
+            ObjectState::Safe | ObjectState::Torn(_) => {}
+            ObjectState::Lost(why) => {
                 census.objects_lost += 1;
                 name(&mut census.lost, finding.key.to_string());
                 name(&mut census.lost_bytes, format!("{}: {why}", finding.key));
             }
-            Fate::Conflict(digests) => {
+            ObjectState::Conflict(digests) => {
                 census.conflicts += 1;
                 name(&mut census.conflicting, format!("{}: {digests}", finding.key));
             }

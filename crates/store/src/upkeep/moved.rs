@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 use placement::Layouts;
 use store_protocol::{PARTITIONS, Partition, VolumeId};
 
-use super::reconcile::Done;
+use super::reconcile::ReconcileResult;
 use crate::cluster::{Cluster, Topology, announce};
 
 /// How long a node may take to say which layout it knows. A late one is asked again in the next
@@ -27,18 +27,18 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// A pass that checks whether everything has moved.
 #[derive(Debug)]
-pub(super) struct Moved {
+pub(super) struct MoveCheck {
     /// The current layout's number when the pass began. `None` if no older layout is in force, or
     /// if not all nodes know the current one.
     number: Option<u64>,
     partitions: u64,
 }
 
-impl Moved {
+impl MoveCheck {
     /// Asks all nodes which layout they know.
     pub(super) async fn begin(topology: &Topology) -> Self {
         let number = topology.layouts.current.number;
-        let pending = !topology.layouts.older.is_empty() && all_know(topology).await;
+        let pending = !topology.layouts.older.is_empty() && all_nodes_have_adopted(topology).await;
         Self {
             number: pending.then_some(number),
             partitions: 0,
@@ -46,12 +46,12 @@ impl Moved {
     }
 
     /// Returns whether the pass can still succeed.
-    pub(super) fn is_hopeful(&self) -> bool {
+    pub(super) fn can_succeed(&self) -> bool {
         self.number.is_some()
     }
 
-    /// Adds the result of a partition that was looked at after [`Moved::begin`].
-    pub(super) fn add(&mut self, topology: &Topology, partition: Partition, done: &Done) {
+    /// Adds the result of a partition that was looked at after [`MoveCheck::begin`].
+    pub(super) fn add(&mut self, topology: &Topology, partition: Partition, done: &ReconcileResult) {
         self.partitions += 1;
         if !has_moved(topology, partition, done) {
             self.number = None;
@@ -77,7 +77,7 @@ impl Moved {
     }
 }
 
-fn has_moved(topology: &Topology, partition: Partition, done: &Done) -> bool {
+fn has_moved(topology: &Topology, partition: Partition, done: &ReconcileResult) -> bool {
     let roles = &topology.layouts.current.roles;
     let leaves = |id: &VolumeId| roles.volumes.iter().all(|volume| volume.id != *id);
     let answered = |id: &VolumeId| !done.away.contains_key(id);
@@ -90,7 +90,7 @@ fn has_moved(topology: &Topology, partition: Partition, done: &Done) -> bool {
             .all(|held| held.iter().any(answered))
 }
 
-async fn all_know(topology: &Topology) -> bool {
+async fn all_nodes_have_adopted(topology: &Topology) -> bool {
     let number = topology.layouts.current.number;
     let nodes = topology
         .layouts

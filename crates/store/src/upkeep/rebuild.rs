@@ -26,7 +26,7 @@ pub(super) fn partitions_of(topology: &Topology, volume: &VolumeId) -> BTreeSet<
 }
 
 /// Returns the volumes that are being rebuilt.
-pub(super) async fn under_way(topology: &Topology) -> BTreeSet<VolumeId> {
+pub(super) async fn rebuilding_volumes(topology: &Topology) -> BTreeSet<VolumeId> {
     let looks = topology.volumes.values().map(|volume| async move {
         let status = within(ANSWER_WITHIN, volume.as_ref(), volume.status()).await;
         let rebuilding = status.is_ok_and(|status| status.state == VolumeState::Rebuilding);

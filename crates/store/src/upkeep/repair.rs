@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use store_protocol::{PARTITIONS, Partition, VolumeId};
 
 use super::census::name;
-use super::moved::Moved;
-use super::reconcile::{Done, Reconciler, Walk};
+use super::moved::MoveCheck;
+use super::reconcile::{ReconcileResult, Reconciler, Walk};
 use super::{Progress, UpkeepSettings, rebuild};
 use crate::cluster::{Cluster, Topology};
 
@@ -78,8 +78,12 @@ pub async fn repair_all(
 ) -> RepairReport {
     let reconciler = Reconciler::new(&options.settings()).with_limit(options.bytes_per_s);
     let topology = cluster.topology();
-    let started = Moved::begin(&topology).await;
-    let mut pass = Pass::new(topology.clone(), started, rebuild::under_way(&topology).await);
+    let started = MoveCheck::begin(&topology).await;
+    let mut pass = Pass::new(
+        topology.clone(),
+        started,
+        rebuild::rebuilding_volumes(&topology).await,
+    );
     let mut walk = Walk::new(&topology, &reconciler.outages, (0..PARTITIONS).map(Partition));
     let mut outcomes = FuturesOrdered::new();
     let mut is_over = false;
@@ -88,7 +92,9 @@ pub async fn repair_all(
             Some((partition, found)) => {
                 let (reconciler, topology) = (&reconciler, &topology);
                 let work = async move {
-                    let done = reconciler.walked(cluster, topology, partition, &found).await;
+                    let done = reconciler
+                        .reconcile_walked(cluster, topology, partition, &found)
+                        .await;
                     (partition, done)
                 };
                 outcomes.push_back(work.boxed());
@@ -135,7 +141,7 @@ impl RepairReport {
             && self.volumes_unreachable.is_empty()
     }
 
-    fn add(&mut self, done: Done) {
+    fn add(&mut self, done: ReconcileResult) {
         self.keys += done.keys;
         self.copies += done.copies;
         self.copied_bytes += done.copied_bytes;
@@ -160,7 +166,7 @@ impl RepairReport {
 /// A repair in progress.
 struct Pass {
     topology: Arc<Topology>,
-    moved: Moved,
+    moved: MoveCheck,
     report: RepairReport,
     found: u64,
     partitions: u64,
@@ -173,7 +179,7 @@ struct Pass {
 }
 
 impl Pass {
-    fn new(topology: Arc<Topology>, moved: Moved, rebuilding: BTreeSet<VolumeId>) -> Self {
+    fn new(topology: Arc<Topology>, moved: MoveCheck, rebuilding: BTreeSet<VolumeId>) -> Self {
         Self {
             topology,
             moved,
@@ -186,7 +192,7 @@ impl Pass {
         }
     }
 
-    fn add(&mut self, partition: Partition, done: Done) {
+    fn add(&mut self, partition: Partition, done: ReconcileResult) {
         if !done.is_complete() {
             self.open.insert(partition);
         }

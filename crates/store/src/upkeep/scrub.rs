@@ -99,7 +99,7 @@ impl ScrubFiles {
     )]
     pub fn save(&self, volume: &VolumeId, state: &ScrubState) -> io::Result<()> {
         let text = serde_json::to_vec(state)?;
-        in_any(&self.dirs, |dir| {
+        write_to_any(&self.dirs, |dir| {
             let path = Self::path(dir, volume);
             let temporary = path.with_extension("tmp");
             let mut file = system::private::file()
@@ -123,7 +123,7 @@ impl ScrubFiles {
 
 /// Writes into all directories that exist, and succeeds if one write does. Makes no directory: an
 /// absent directory means that its volume is absent.
-pub(super) fn in_any(dirs: &[PathBuf], write: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+pub(super) fn write_to_any(dirs: &[PathBuf], write: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "none of the node's directories exists");
     let mut written = false;
     for dir in dirs.iter().filter(|dir| dir.exists()) {

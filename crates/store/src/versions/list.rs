@@ -134,16 +134,16 @@ impl<'a> Merge<'a> {
         };
         if let Some((name, id)) = &ask.after {
             match (rolled(ask, name), id) {
-                (Some(prefix), _) => merge.go_past(&prefix),
-                (None, None) => merge.go_after(name, PAST_PLACES),
-                (None, Some(id)) => merge.go_behind(name, *id).await?,
+                (Some(prefix), _) => merge.seek_past_prefix(&prefix),
+                (None, None) => merge.seek_after_place(name, PAST_PLACES),
+                (None, Some(id)) => merge.seek_after_version(name, *id).await?,
             }
         }
         Ok(merge)
     }
 
     /// Continues after everything that begins with `prefix`.
-    fn go_past(&mut self, prefix: &str) {
+    fn seek_past_prefix(&mut self, prefix: &str) {
         self.rolled_up = Some(prefix.to_owned());
         self.group = None;
         self.objects
@@ -155,14 +155,14 @@ impl<'a> Merge<'a> {
     }
 
     /// Continues after an object, and after a place among its older versions.
-    fn go_after(&mut self, name: &str, place: &str) {
+    fn seek_after_place(&mut self, name: &str, place: &str) {
         self.objects.seek(format!("{}/{name}", self.ask.bucket));
         self.older
             .seek(listed(&self.ask.bucket, &format!("{}\0{place}", escaped(name))));
     }
 
     /// Continues after a version of an object.
-    async fn go_behind(&mut self, name: &str, id: VersionId) -> Result<(), StoreError> {
+    async fn seek_after_version(&mut self, name: &str, id: VersionId) -> Result<(), StoreError> {
         let key = Key::new(&self.ask.bucket, name)?;
         let current = self.store.current(&key).await?;
         let current = current.map(|meta| (Place::of_current(&meta), VersionId::of(&meta)));
@@ -181,10 +181,10 @@ impl<'a> Merge<'a> {
             (None, None) => false,
         };
         match place {
-            Some(place) => self.go_after(name, &place.to_string()),
+            Some(place) => self.seek_after_place(name, &place.to_string()),
             // The version has disappeared, and its place is not known: better list some versions
             // twice than never.
-            None => self.go_after(name, ""),
+            None => self.seek_after_place(name, ""),
         }
         self.group = Some(Group {
             name: name.to_owned(),
@@ -221,7 +221,7 @@ impl<'a> Merge<'a> {
             };
             if let Some(prefix) = rolled(self.ask, &name) {
                 let is_new = self.rolled_up.as_ref() < Some(&prefix);
-                self.go_past(&prefix);
+                self.seek_past_prefix(&prefix);
                 if is_new {
                     return Ok(Some(Line::Prefix(prefix)));
                 }

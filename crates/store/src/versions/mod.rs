@@ -25,7 +25,7 @@ pub use list::{ListVersions, VersionListing};
 pub use read::ObjectVersion;
 pub use write::Deletion;
 
-pub(crate) use write::{Kept, refused};
+pub(crate) use write::{VersionCopy, refused};
 
 /// How often a change is retried after another client wrote the object in between. Fewer would
 /// refuse some of many simultaneous writers; without a limit a request could try forever.

@@ -9,7 +9,7 @@ use crate::version_id::{Place, VersionId};
 use crate::versioning::Versioning;
 
 /// A version to be removed, and where it was found.
-enum Found {
+enum VersionLocation {
     /// The current one.
     Current(Meta),
     /// An older version or a marker, and whether nothing is above it.
@@ -41,8 +41,8 @@ impl Store {
                 return Ok(None);
             };
             let meta = match &found {
-                Found::Current(meta)
-                | Found::Entry {
+                VersionLocation::Current(meta)
+                | VersionLocation::Entry {
                     entry: Entry { meta, .. },
                     ..
                 } => meta.clone(),
@@ -51,12 +51,12 @@ impl Store {
                 return Err(super::write::refused(key, Some(&meta)));
             }
             let removed = match found {
-                Found::Current(current) => self.remove_current(key, &current).await,
-                Found::Entry {
+                VersionLocation::Current(current) => self.remove_current(key, &current).await,
+                VersionLocation::Entry {
                     entry,
                     is_newest: true,
                 } => self.remove_newest(key, &entry).await,
-                Found::Entry { entry, .. } => self.remove_entry(&entry, None).await,
+                VersionLocation::Entry { entry, .. } => self.remove_entry(&entry, None).await,
             };
             match removed {
                 Err(StoreError::Condition { .. }) if tries < TRIES => tries += 1,
@@ -73,24 +73,24 @@ impl Store {
         }
     }
 
-    async fn find(&self, key: &Key, id: VersionId) -> Result<Option<Found>, StoreError> {
+    async fn find(&self, key: &Key, id: VersionId) -> Result<Option<VersionLocation>, StoreError> {
         let current = self.current(key).await?;
         if let Some(current) = current.as_ref().filter(|current| VersionId::of(current) == id) {
-            return Ok(Some(Found::Current(current.clone())));
+            return Ok(Some(VersionLocation::Current(current.clone())));
         }
         let Some(entry) = self.entry(key, id).await? else {
             // It may have become the current one in between.
             let current = self.current(key).await?;
             return Ok(current
                 .filter(|current| VersionId::of(current) == id)
-                .map(Found::Current));
+                .map(VersionLocation::Current));
         };
         let newest = match current {
             Some(_) => None,
             None => self.newest_entry(key, None).await?,
         };
         let is_newest = newest.is_some_and(|newest| newest.place == entry.place);
-        Ok(Some(Found::Entry { entry, is_newest }))
+        Ok(Some(VersionLocation::Entry { entry, is_newest }))
     }
 
     /// Removes the current version.
@@ -98,7 +98,7 @@ impl Store {
         refuse_protected(key, current)?;
         let place = Place::of_current(current);
         match self.version_below(key, place, VersionId::of(current)).await? {
-            Some(below) => self.bring_back(key, &below, Some(current)).await?,
+            Some(below) => self.restore_version(key, &below, Some(current)).await?,
             None => {
                 self.delete(key, Condition::still(Some(current))).await?;
             }
@@ -113,7 +113,7 @@ impl Store {
         // It must not be replaced by an older one before the refusal.
         refuse_protected(key, &newest.meta)?;
         if let Some(below) = self.version_below(key, newest.place, newest.id()).await? {
-            self.bring_back(key, &below, None).await?;
+            self.restore_version(key, &below, None).await?;
         }
         self.remove_entry(newest, None).await
     }
@@ -134,7 +134,12 @@ impl Store {
     }
 
     /// Makes an older version the current one, in place of `current`.
-    async fn bring_back(&self, key: &Key, older: &Entry, current: Option<&Meta>) -> Result<(), StoreError> {
+    async fn restore_version(
+        &self,
+        key: &Key,
+        older: &Entry,
+        current: Option<&Meta>,
+    ) -> Result<(), StoreError> {
         let object = self
             .get(&older.meta.key, None)
             .await

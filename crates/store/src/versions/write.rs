@@ -22,7 +22,7 @@ pub struct Deletion {
 }
 
 /// A copy of the current version, at its place among the older ones.
-pub(crate) struct Kept {
+pub(crate) struct VersionCopy {
     at: Key,
     place: Place,
     /// The number of the copy, if it was made now. `None` if it was already there.
@@ -30,7 +30,7 @@ pub(crate) struct Kept {
     is_protected: bool,
 }
 
-impl Kept {
+impl VersionCopy {
     /// Returns the condition for replacing the version that was kept.
     pub(crate) fn condition(&self, current: &Meta) -> Condition {
         Condition::Version {
@@ -98,7 +98,7 @@ impl Store {
         versioning: Versioning,
     ) -> Result<Deletion, StoreError> {
         let kept = match current.as_ref().filter(|current| versioning.keeps(current)) {
-            Some(current) => Some(self.keep(key, current).await?),
+            Some(current) => Some(self.copy_aside(key, current).await?),
             None => None,
         };
         let replaced = self.null_entries(key, versioning).await?;
@@ -123,7 +123,7 @@ impl Store {
                 Err(error @ StoreError::Condition { .. }) => {
                     // This call made the marker, and no other request relies on it.
                     self.delete(&marker.key, Condition::still(Some(&marker))).await?;
-                    self.forget_kept(key, kept).await?;
+                    self.remove_unneeded_copy(key, kept).await?;
                     return Err(error);
                 }
                 deleted => deleted?,
@@ -157,20 +157,20 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; `Condition` if it is no longer the current version, or if another client
     /// writes the copy.
-    pub(crate) fn keep<'a>(
+    pub(crate) fn copy_aside<'a>(
         &'a self,
         key: &'a Key,
         current: &'a Meta,
-    ) -> BoxFuture<'a, Result<Kept, StoreError>> {
+    ) -> BoxFuture<'a, Result<VersionCopy, StoreError>> {
         // Boxed because puts call this function, and the copy is itself a put, into a hidden bucket
         // that keeps no versions.
-        self.copy_to_its_place(key, current).boxed()
+        self.copy_to_place(key, current).boxed()
     }
 
-    async fn copy_to_its_place(&self, key: &Key, current: &Meta) -> Result<Kept, StoreError> {
+    async fn copy_to_place(&self, key: &Key, current: &Meta) -> Result<VersionCopy, StoreError> {
         let place = Place::of_current(current);
         let (id, protection) = (VersionId::of(current), Protection::of(&current.attributes));
-        let mut kept = Kept {
+        let mut kept = VersionCopy {
             at: place.key(key)?,
             place,
             made: None,
@@ -212,7 +212,11 @@ impl Store {
     /// Removes a copy that was made for a refused write, if its version has been removed
     /// permanently meanwhile. If another client has replaced the version, that copy is needed and
     /// stays.
-    pub(crate) async fn forget_kept(&self, key: &Key, kept: Option<Kept>) -> Result<(), StoreError> {
+    pub(crate) async fn remove_unneeded_copy(
+        &self,
+        key: &Key,
+        kept: Option<VersionCopy>,
+    ) -> Result<(), StoreError> {
         let Some((kept, version)) = kept.and_then(|kept| kept.made.map(|version| (kept, version))) else {
             return Ok(());
         };

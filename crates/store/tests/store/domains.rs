@@ -6,7 +6,7 @@ use std::sync::Arc;
 use store::{List, StoreError};
 use store_protocol::{Condition, Volume};
 use store_testkit::rig::read;
-use store_testkit::{MemoryVolume, Mood, Rig};
+use store_testkit::{FaultMode, MemoryVolume, Rig};
 
 use super::{content, key};
 
@@ -39,7 +39,7 @@ async fn a_node_of_two_volumes_away_is_one_failure() {
     for away in 0..3 {
         of_node(&rig, away)
             .iter()
-            .for_each(|volume| volume.set(Mood::Unreachable));
+            .for_each(|volume| volume.set(FaultMode::Unreachable));
         let store = &rig.stores[(away + 1) % 3];
         assert_eq!(store.list(&list()).await.unwrap().objects.len(), 30);
         for i in 0..30 {
@@ -50,7 +50,7 @@ async fn a_node_of_two_volumes_away_is_one_failure() {
         }
         of_node(&rig, away)
             .iter()
-            .for_each(|volume| volume.set(Mood::Well));
+            .for_each(|volume| volume.set(FaultMode::Well));
     }
 }
 
@@ -63,7 +63,7 @@ async fn a_hand_off_lies_on_another_node() {
         for away in 0..3 {
             of_node(&rig, away)
                 .iter()
-                .for_each(|volume| volume.set(Mood::Unreachable));
+                .for_each(|volume| volume.set(FaultMode::Unreachable));
             for i in 0..12 {
                 let key = key(&format!("{size} {away} {i}"));
                 rig.put(&key, &content(size, i)).await.unwrap();
@@ -79,7 +79,7 @@ async fn a_hand_off_lies_on_another_node() {
             }
             of_node(&rig, away)
                 .iter()
-                .for_each(|volume| volume.set(Mood::Well));
+                .for_each(|volume| volume.set(FaultMode::Well));
         }
     }
 }
@@ -92,8 +92,8 @@ async fn volumes_of_two_nodes_away_are_two_failures() {
     for i in 0..30 {
         rig.put(&key(&format!("{i:02}")), b"1").await.unwrap();
     }
-    of_node(&rig, 0)[0].set(Mood::Unreachable);
-    of_node(&rig, 1)[1].set(Mood::Unreachable);
+    of_node(&rig, 0)[0].set(FaultMode::Unreachable);
+    of_node(&rig, 1)[1].set(FaultMode::Unreachable);
     let refused = rig.stores[2].list(&list()).await;
     assert!(
         matches!(refused, Err(StoreError::Unavailable { .. })),

@@ -3,7 +3,7 @@
 use store::{List, Put, StoreError};
 use store_protocol::{Condition, Key, Volume};
 use store_testkit::rig::body;
-use store_testkit::{Mood, Rig};
+use store_testkit::{FaultMode, Rig};
 
 use super::key;
 
@@ -73,11 +73,11 @@ async fn what_has_not_moved_is_not_denied() {
     }
     rig.grow(6);
     for down in &rig.volumes {
-        down.set(Mood::Unreachable);
+        down.set(FaultMode::Unreachable);
         for key in keys() {
             assert_eq!(rig.get(&key).await.unwrap(), b"old", "{} is down", down.id());
         }
-        down.set(Mood::Well);
+        down.set(FaultMode::Well);
     }
 }
 
@@ -89,7 +89,7 @@ async fn a_store_that_grows_from_one_volume_knows_that_it_had_one_copy() {
     rig.put(&key("a"), b"1").await.unwrap();
     rig.grow(3);
     assert_eq!(rig.get(&key("a")).await.unwrap(), b"1");
-    rig.volumes[0].set(Mood::Unreachable);
+    rig.volumes[0].set(FaultMode::Unreachable);
     let unknown = rig.get(&key("a")).await;
     assert!(
         matches!(unknown, Err(StoreError::Unavailable { .. })),

@@ -15,10 +15,10 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
-use store::{Complete, List, Patience, Put, Store, StoreError};
+use store::{Complete, List, Put, Store, StoreError, Timeouts};
 use store_protocol::{Condition, Key};
 use store_testkit::Rig;
-use store_testkit::linear::{Answer, Asked, Event, Value, When, is_linearizable};
+use store_testkit::linear::{Answer, Event, RegisterRequest, Value, When, is_linearizable};
 use store_testkit::rig::{body, read};
 use tokio::time::{sleep, timeout};
 
@@ -117,14 +117,14 @@ fn run(seed: u64) -> Result<(usize, usize), String> {
 async fn history(seed: u64) -> Result<(usize, usize), String> {
     let mut random = StdRng::seed_from_u64(seed);
     let (nodes, each, copies) = *SHAPES.choose(&mut random).unwrap();
-    let patience = Patience {
+    let timeouts = Timeouts {
         hedge: Duration::from_millis(8),
         answer: Duration::from_millis(120),
         stall: Duration::from_millis(200),
         decide: Duration::from_millis(1200),
         probe: Duration::from_millis(30),
     };
-    let rig = Rig::of_nodes(nodes, each, copies).with_patience(patience);
+    let rig = Rig::of_nodes(nodes, each, copies).with_timeouts(timeouts);
     let world = Arc::new(World {
         elsewhere: rig.client(),
         rig,
@@ -137,7 +137,7 @@ async fn history(seed: u64) -> Result<(usize, usize), String> {
             "seed {seed}: {nodes} nodes of {each} volumes, {copies} copies"
         )]),
     });
-    world.rig.net.unquiet(random.random());
+    world.rig.net.delay_randomly(random.random());
     let clients = (0..CLIENTS).map(|client| tokio::spawn(world.clone().client(client, random.random())));
     let clients: Vec<_> = clients.collect();
     let misfortune = tokio::spawn(world.clone().misfortune(random.random()));
@@ -269,7 +269,7 @@ impl World {
     }
 
     /// Records an operation as unanswered when it begins; [`World::end`] adds its answer.
-    fn begin(&self, at: usize, asked: Asked, name: &str) -> usize {
+    fn begin(&self, at: usize, asked: RegisterRequest, name: &str) -> usize {
         self.note(format!("{name}: {asked:?} of {:?}", KEYS[at]));
         let event = Event {
             asked,
@@ -311,7 +311,7 @@ impl World {
         let (value, content) = self.value();
         let etag = data_encoding::HEXLOWER.encode(&digests::Md5::of(&content));
         self.etags.lock().insert(etag, value);
-        let index = self.begin(at, Asked::Write { value, when }, name);
+        let index = self.begin(at, RegisterRequest::Write { value, when }, name);
         let put = Put {
             condition,
             ..Put::default()
@@ -329,13 +329,13 @@ impl World {
         condition: Condition,
         name: &str,
     ) {
-        let index = self.begin(at, Asked::Write { value: 0, when }, name);
+        let index = self.begin(at, RegisterRequest::Write { value: 0, when }, name);
         let outcome = store.delete(key, condition).await;
         self.wrote(index, outcome, name);
     }
 
     async fn get(&self, store: &Store, at: usize, key: &Key, name: &str) -> Option<Value> {
-        let index = self.begin(at, Asked::Read, name);
+        let index = self.begin(at, RegisterRequest::Read, name);
         let value = match read(store, key, None).await {
             Ok(content) => String::from_utf8(content).unwrap().parse().unwrap(),
             Err(StoreError::NotFound(_)) => 0,
@@ -356,7 +356,7 @@ impl World {
             ..List::default()
         };
         let indexes: Vec<_> = (0..KEYS.len())
-            .map(|at| self.begin(at, Asked::Read, name))
+            .map(|at| self.begin(at, RegisterRequest::Read, name))
             .collect();
         let page = match store.list(&list).await {
             Ok(page) => page,
@@ -401,7 +401,7 @@ impl World {
             ..Complete::default()
         };
         let when = When::Always;
-        let index = self.begin(at, Asked::Write { value, when }, name);
+        let index = self.begin(at, RegisterRequest::Write { value, when }, name);
         let outcome = store.complete_multipart(key, &upload.id, complete).await;
         self.wrote(index, outcome.map(Some), name);
     }
@@ -437,9 +437,9 @@ impl World {
 
     fn heal(&self) {
         let net = &self.rig.net;
-        net.mend();
+        net.reconnect();
         for node in 0..self.nodes {
-            net.go_on(node);
+            net.resume(node);
             if net.is_down(node) {
                 self.rig.restart(node);
             }

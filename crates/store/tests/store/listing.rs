@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use store::{List, Listing, StoreError};
 use store_protocol::Condition;
-use store_testkit::{Mood, Rig};
+use store_testkit::{FaultMode, Rig};
 
 use super::key;
 
@@ -77,7 +77,7 @@ async fn pages_are_those_of_the_model() {
         rig.store().delete(&key(name), Condition::Always).await.unwrap();
         keys.remove(&format!("bucket/{name}"));
     }
-    rig.volumes[2].set(Mood::Unreachable);
+    rig.volumes[2].set(FaultMode::Unreachable);
     let after = [
         None,
         Some("bucket/c"),
@@ -123,8 +123,8 @@ async fn a_listing_that_could_miss_something_is_refused() {
         ..List::default()
     };
     for moods in [
-        [Mood::Unreachable, Mood::Rebuilding],
-        [Mood::Frozen, Mood::Unreachable],
+        [FaultMode::Unreachable, FaultMode::Rebuilding],
+        [FaultMode::Frozen, FaultMode::Unreachable],
     ] {
         rig.volumes[0].set(moods[0].clone());
         assert_eq!(rig.store().list(&list).await.unwrap().objects.len(), 1);
@@ -134,7 +134,7 @@ async fn a_listing_that_could_miss_something_is_refused() {
             matches!(refused, Err(StoreError::Unavailable { .. })),
             "{refused:?}"
         );
-        rig.volumes.iter().for_each(|volume| volume.set(Mood::Well));
+        rig.volumes.iter().for_each(|volume| volume.set(FaultMode::Well));
     }
 }
 
@@ -142,9 +142,9 @@ async fn a_listing_that_could_miss_something_is_refused() {
 async fn the_newest_version_is_listed() {
     let rig = Rig::new(4, 2);
     rig.put(&key("a"), b"old").await.unwrap();
-    rig.home(&key("a"))[0].set(Mood::Unreachable);
+    rig.home(&key("a"))[0].set(FaultMode::Unreachable);
     let meta = rig.put(&key("a"), b"new").await.unwrap();
-    rig.home(&key("a"))[0].set(Mood::Well);
+    rig.home(&key("a"))[0].set(FaultMode::Well);
     let list = List {
         prefix: "bucket/".to_owned(),
         limit: 10,

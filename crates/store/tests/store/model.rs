@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use store::{Complete, List, Put, Store, StoreError};
 use store_protocol::{Cause, Condition, Key, ReplicaState, UploadId, Volume};
 use store_testkit::rig::{body, read};
-use store_testkit::{Mood, Rig, Step};
+use store_testkit::{FaultMode, Rig, Step};
 
 use super::{content, key};
 
@@ -90,22 +90,22 @@ impl World {
             0 | 1 => {
                 self.heal().await;
                 let moods = [
-                    Mood::Unreachable,
-                    Mood::Out,
-                    Mood::Full,
-                    Mood::Slow(Duration::from_millis(2)),
-                    Mood::Rebuilding,
+                    FaultMode::Unreachable,
+                    FaultMode::Out,
+                    FaultMode::Full,
+                    FaultMode::Slow(Duration::from_millis(2)),
+                    FaultMode::Rebuilding,
                 ];
-                let (index, mood) = (
+                let (index, fault_mode) = (
                     self.random.random_range(0..self.rig.volumes.len()),
                     moods.choose(&mut self.random),
                 );
-                let mood = mood.unwrap().clone();
-                self.note(format!("volume {index} is {mood:?}"));
-                if mood == Mood::Rebuilding {
+                let fault_mode = fault_mode.unwrap().clone();
+                self.note(format!("volume {index} is {fault_mode:?}"));
+                if fault_mode == FaultMode::Rebuilding {
                     self.rig.volumes[index].wipe();
                 }
-                self.rig.volumes[index].set(mood);
+                self.rig.volumes[index].set(fault_mode);
             }
             2 => self.heal().await,
             3 => self.corrupt().await,
@@ -121,7 +121,7 @@ impl World {
                 ];
                 let step = *steps.choose(&mut self.random).unwrap();
                 let volume = self.rig.volumes.choose(&mut self.random).unwrap();
-                volume.trip(step, self.random.random_range(1..3));
+                volume.fail_at(step, self.random.random_range(1..3));
                 self.tripped = true;
                 self.note(format!("a {step:?} will fail"));
             }
@@ -133,8 +133,8 @@ impl World {
     async fn heal(&mut self) {
         self.note("heal".to_owned());
         for volume in &self.rig.volumes {
-            volume.set(Mood::Well);
-            volume.untrip();
+            volume.set(FaultMode::Well);
+            volume.clear_failures();
         }
         // Including hidden objects.
         for key in self.rig.keys() {

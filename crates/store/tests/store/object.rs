@@ -3,12 +3,12 @@
 use object_store::integration;
 use object_store::path::Path;
 use object_store::{Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, UpdateVersion};
-use store_testkit::{Mood, Rig};
+use store_testkit::{FaultMode, Rig};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bucket_passes_the_public_tests() {
     let rig = Rig::new(4, 2);
-    rig.volumes[1].set(Mood::Unreachable);
+    rig.volumes[1].set(FaultMode::Unreachable);
     let objects = rig.store().object_store("bucket").unwrap();
     integration::put_get_delete_list(&objects).await;
     integration::put_get_attributes(&objects).await;

@@ -7,7 +7,7 @@ use digests::Md5;
 use store::{Complete, List, Put, StoreError};
 use store_protocol::Condition;
 use store_testkit::rig::{body, read};
-use store_testkit::{Mood, Rig};
+use store_testkit::{FaultMode, Rig};
 
 use super::{content, key};
 
@@ -113,12 +113,12 @@ async fn a_completion_that_cannot_be_made_safe_leaves_the_upload_open() {
             condition: condition.clone(),
             ..with(&[(1, &part.etag)])
         };
-        rig.home(&key)[1].set(Mood::Full);
+        rig.home(&key)[1].set(FaultMode::Full);
         let refused = store.complete_multipart(&key, &upload.id, complete()).await;
         assert!(matches!(refused, Err(StoreError::Full { .. })), "{refused:?}");
         assert!(rig.holders(&key).is_empty());
         assert_eq!(rig.uploads(), 0);
-        rig.home(&key)[1].set(Mood::Well);
+        rig.home(&key)[1].set(FaultMode::Well);
         store
             .complete_multipart(&key, &upload.id, complete())
             .await

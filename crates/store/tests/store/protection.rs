@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use store::{Complete, Put, Store, StoreError};
 use store_protocol::{Condition, Key, Meta, Protect, Protection, Retention, RetentionChange, RetentionMode};
 use store_testkit::rig::{body, read};
-use store_testkit::{Mood, Rig};
+use store_testkit::{FaultMode, Rig};
 
 use super::{content, key};
 
@@ -257,14 +257,14 @@ async fn a_store_with_failing_volumes_keeps_what_is_protected() {
         let mut model: Option<(u8, Protection)> = None;
         for _ in 0..40 {
             for volume in &rig.volumes {
-                volume.set(Mood::Well);
+                volume.set(FaultMode::Well);
             }
             if random.random() {
-                let mood = [Mood::Unreachable, Mood::Out, Mood::Full]
+                let fault_mode = [FaultMode::Unreachable, FaultMode::Out, FaultMode::Full]
                     .choose(&mut random)
                     .unwrap()
                     .clone();
-                rig.volumes.choose(&mut random).unwrap().set(mood);
+                rig.volumes.choose(&mut random).unwrap().set(fault_mode);
             }
             let store = rig.stores.choose(&mut random).unwrap();
             let (now_ms, before) = (system::wall_ms(), model);

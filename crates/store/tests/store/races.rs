@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use store::{Put, StoreError};
 use store_protocol::{Clock, Condition, Node, NodeId, VolumeError, VolumeId};
 use store_testkit::rig::{body, read};
-use store_testkit::{Mood, Rig, Step};
+use store_testkit::{FaultMode, Rig, Step};
 
 use super::key;
 
@@ -112,19 +112,19 @@ async fn a_condition_is_not_decided_among_strangers() {
     let rig = Rig::new(5, 2);
     let key = key("a");
     let home = rig.home(&key);
-    home[1].set(Mood::Unreachable);
+    home[1].set(FaultMode::Unreachable);
     let elsewhere = rig
         .volumes
         .iter()
         .find(|volume| !home.iter().any(|other| std::ptr::eq(&***other, &***volume)));
-    elsewhere.unwrap().set(Mood::Rebuilding);
+    elsewhere.unwrap().set(FaultMode::Rebuilding);
     let error = rig
         .store()
         .put(&key, body(b"1"), when(Condition::Absent))
         .await
         .unwrap_err();
     assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
-    elsewhere.unwrap().set(Mood::Well);
+    elsewhere.unwrap().set(FaultMode::Well);
     rig.store()
         .put(&key, body(b"1"), when(Condition::Absent))
         .await
@@ -150,7 +150,7 @@ async fn what_was_begun_before_too_few_answered_is_not_done_again() {
         volume: VolumeId::from("elsewhere".to_owned()),
         promised: Clock::new("elsewhere").term(9),
     };
-    home[2].trip_with(Step::Prepare, 1, superseded);
+    home[2].fail_at_with(Step::Prepare, 1, superseded);
     let before = home[2].calls(Step::Prepare);
     let deleting = tokio::spawn({
         let key = key.clone();
@@ -159,11 +159,11 @@ async fn what_was_begun_before_too_few_answered_is_not_done_again() {
     while home[2].calls(Step::Prepare) == before {
         tokio::task::yield_now().await;
     }
-    home.iter().for_each(|volume| volume.set(Mood::Unreachable));
+    home.iter().for_each(|volume| volume.set(FaultMode::Unreachable));
     // Longer than the pause before the next try, shorter than any caller waits. The clock is
     // paused, so that a busy machine does not make it longer.
     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    home.iter().for_each(|volume| volume.set(Mood::Well));
+    home.iter().for_each(|volume| volume.set(FaultMode::Well));
     let deleted = deleting.await.unwrap().unwrap();
     assert!(deleted.is_some_and(|meta| meta.deleted));
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use store::{Damage, StoreError};
 use store_protocol::{BLOCK_BYTES, ReplicaState, Volume};
 use store_testkit::rig::read;
-use store_testkit::{Mood, Rig, Step};
+use store_testkit::{FaultMode, Rig, Step};
 
 use super::{content, key};
 
@@ -102,20 +102,20 @@ async fn a_stream_that_ends_early_is_continued_elsewhere() {
 async fn a_hand_off_is_not_missed() {
     let rig = Rig::new(6, 2);
     rig.put(&key("a"), b"old").await.unwrap();
-    rig.home(&key("a"))[1].set(Mood::Unreachable);
+    rig.home(&key("a"))[1].set(FaultMode::Unreachable);
     rig.put(&key("a"), b"new").await.unwrap();
-    rig.home(&key("a"))[1].set(Mood::Well);
+    rig.home(&key("a"))[1].set(FaultMode::Well);
     assert_eq!(rig.get(&key("a")).await.unwrap(), b"new");
-    for mood in [
-        Mood::Unreachable,
-        Mood::Frozen,
-        Mood::Slow(Duration::from_millis(300)),
+    for fault_mode in [
+        FaultMode::Unreachable,
+        FaultMode::Frozen,
+        FaultMode::Slow(Duration::from_millis(300)),
     ] {
-        rig.home(&key("a"))[0].set(mood);
+        rig.home(&key("a"))[0].set(fault_mode);
         assert_eq!(rig.get(&key("a")).await.unwrap(), b"new");
     }
     rig.home(&key("a"))[0].wipe();
-    rig.home(&key("a"))[0].set(Mood::Rebuilding);
+    rig.home(&key("a"))[0].set(FaultMode::Rebuilding);
     assert_eq!(rig.get(&key("a")).await.unwrap(), b"new");
 }
 
@@ -125,20 +125,25 @@ async fn no_such_object_is_said_only_for_certain() {
     let home: Vec<_> = rig.home(&key("a")).into_iter().cloned().collect();
     let absent = rig.store().head(&key("a")).await;
     assert!(matches!(absent, Err(StoreError::NotFound(_))), "{absent:?}");
-    for mood in [Mood::Unreachable, Mood::Out, Mood::Frozen, Mood::Rebuilding] {
-        home[0].set(mood.clone());
+    for fault_mode in [
+        FaultMode::Unreachable,
+        FaultMode::Out,
+        FaultMode::Frozen,
+        FaultMode::Rebuilding,
+    ] {
+        home[0].set(fault_mode.clone());
         let one_unknown = rig.store().head(&key("a")).await;
         assert!(
             matches!(one_unknown, Err(StoreError::NotFound(_))),
-            "{mood:?}: {one_unknown:?}"
+            "{fault_mode:?}: {one_unknown:?}"
         );
-        home[1].set(mood.clone());
+        home[1].set(fault_mode.clone());
         let two_unknown = rig.store().head(&key("a")).await;
         assert!(
             matches!(two_unknown, Err(StoreError::Unavailable { .. })),
-            "{mood:?}: {two_unknown:?}"
+            "{fault_mode:?}: {two_unknown:?}"
         );
-        home.iter().for_each(|volume| volume.set(Mood::Well));
+        home.iter().for_each(|volume| volume.set(FaultMode::Well));
     }
 }
 

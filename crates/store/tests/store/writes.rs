@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use store::{Damage, Put, StoreError};
 use store_protocol::{Condition, Key, Meta, Volume, VolumeError};
 use store_testkit::rig::{body, read};
-use store_testkit::{MemoryVolume, Mood, Rig, Step};
+use store_testkit::{FaultMode, MemoryVolume, Rig, Step};
 
 use super::{content, key};
 
@@ -126,7 +126,7 @@ async fn a_volume_that_fails_at_any_step_is_replaced() {
                 for victim in 0..2 {
                     let rig = Rig::new(5, 2);
                     let content = content(size, victim as u8);
-                    rig.home(&key("a"))[victim].trip(step, 1);
+                    rig.home(&key("a"))[victim].fail_at(step, 1);
                     let put = Put {
                         condition: condition.clone(),
                         ..Put::default()
@@ -141,7 +141,7 @@ async fn a_volume_that_fails_at_any_step_is_replaced() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_home_volume_that_is_out_is_noted_as_damage() {
-    for mood in [Mood::Unreachable, Mood::Out, Mood::Full] {
+    for fault_mode in [FaultMode::Unreachable, FaultMode::Out, FaultMode::Full] {
         for size in [1000, 2_500_000] {
             let rig = Rig::new(5, 2);
             let told = Arc::new(Mutex::new(Vec::<Damage>::new()));
@@ -151,7 +151,7 @@ async fn a_home_volume_that_is_out_is_noted_as_damage() {
                 store.on_damage(move |damage| list.lock().push(damage));
             }
             let victim = rig.home(&key("a"))[1].clone();
-            victim.set(mood.clone());
+            victim.set(fault_mode.clone());
             let content = content(size, 3);
             let meta = rig.put(&key("a"), &content).await.unwrap();
             check_safe(&rig, &meta, &content, 2).await;
@@ -171,7 +171,7 @@ async fn without_home_nothing_is_written() {
             let rig = Rig::new(5, 2);
             rig.home(&key("a"))
                 .iter()
-                .for_each(|volume| volume.set(Mood::Unreachable));
+                .for_each(|volume| volume.set(FaultMode::Unreachable));
             let put = Put {
                 condition,
                 ..Put::default()
@@ -182,7 +182,7 @@ async fn without_home_nothing_is_written() {
                 .await
                 .unwrap_err();
             assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
-            rig.volumes.iter().for_each(|volume| volume.set(Mood::Well));
+            rig.volumes.iter().for_each(|volume| volume.set(FaultMode::Well));
             assert_eq!(rig.uploads(), 0);
             assert!(rig.holders(&key("a")).is_empty());
         }
@@ -192,7 +192,7 @@ async fn without_home_nothing_is_written() {
 #[tokio::test(flavor = "multi_thread")]
 async fn full_volumes_say_so() {
     let rig = Rig::new(3, 2);
-    rig.volumes.iter().for_each(|volume| volume.set(Mood::Full));
+    rig.volumes.iter().for_each(|volume| volume.set(FaultMode::Full));
     for size in [1000, 2_500_000] {
         let error = rig.put(&key("a"), &content(size, 5)).await.unwrap_err();
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
@@ -202,21 +202,21 @@ async fn full_volumes_say_so() {
 
 /// Ways in which a write of two copies finds only one volume that takes its content, at different
 /// steps.
-const SHORTAGES: [(Mood, Option<Step>); 5] = [
-    (Mood::Full, None),
-    (Mood::Unreachable, None),
-    (Mood::Out, None),
-    (Mood::Well, Some(Step::Receive)),
-    (Mood::Well, Some(Step::Prepare)),
+const SHORTAGES: [(FaultMode, Option<Step>); 5] = [
+    (FaultMode::Full, None),
+    (FaultMode::Unreachable, None),
+    (FaultMode::Out, None),
+    (FaultMode::Well, Some(Step::Receive)),
+    (FaultMode::Well, Some(Step::Prepare)),
 ];
 
 /// Makes the volume take no content, for lack of space unless it does not answer.
-fn shorten(volume: &Arc<MemoryVolume>, (mood, step): &(Mood, Option<Step>)) {
-    volume.set(mood.clone());
+fn shorten(volume: &Arc<MemoryVolume>, (fault_mode, step): &(FaultMode, Option<Step>)) {
+    volume.set(fault_mode.clone());
     if let Some(step) = step {
         let id = volume.id().clone();
         let detail = "the last block went to somebody else".to_owned();
-        volume.trip_with(*step, 1, VolumeError::Full { volume: id, detail });
+        volume.fail_at_with(*step, 1, VolumeError::Full { volume: id, detail });
     }
 }
 
@@ -224,18 +224,20 @@ fn shorten(volume: &Arc<MemoryVolume>, (mood, step): &(Mood, Option<Step>)) {
 async fn check_refused<T: std::fmt::Debug>(
     rig: &Rig,
     key: &Key,
-    shortage: &(Mood, Option<Step>),
+    shortage: &(FaultMode, Option<Step>),
     outcome: Result<T, StoreError>,
     before: Option<&[u8]>,
 ) {
     let text = format!("{key} with {shortage:?}: {outcome:?}");
     match shortage.0 {
-        Mood::Full | Mood::Well => assert!(matches!(outcome, Err(StoreError::Full { .. })), "{text}"),
+        FaultMode::Full | FaultMode::Well => {
+            assert!(matches!(outcome, Err(StoreError::Full { .. })), "{text}")
+        }
         _ => assert!(matches!(outcome, Err(StoreError::Unavailable { .. })), "{text}"),
     }
     for volume in &rig.volumes {
-        volume.set(Mood::Well);
-        volume.untrip();
+        volume.set(FaultMode::Well);
+        volume.clear_failures();
         assert_eq!(volume.content(key).as_deref(), before, "{text}");
     }
     assert_eq!(rig.uploads(), 0, "{text}");
@@ -299,7 +301,7 @@ async fn a_failed_upload_is_made_up_for_from_another_upload() {
             let rig = Rig::new(5, 2);
             let content = content(2_500_000, 9);
             let home: Vec<_> = rig.home(&key("a")).into_iter().cloned().collect();
-            home[1].trip(step, 1);
+            home[1].fail_at(step, 1);
             let put = Put {
                 condition,
                 ..Put::default()
@@ -327,7 +329,7 @@ async fn a_volume_that_stands_still_during_an_upload_is_replaced() {
         let frozen = frozen.clone();
         move |(i, piece)| {
             if i == 20 {
-                frozen.set(Mood::Frozen);
+                frozen.set(FaultMode::Frozen);
             }
             Ok(piece)
         }
@@ -350,7 +352,7 @@ async fn an_upload_that_reads_back_wrong_is_given_up() {
         let rig = Rig::new(6, replicas);
         let content = content(2_500_000, 10);
         let home: Vec<_> = rig.home(&key("a")).into_iter().cloned().collect();
-        home[usize::from(replicas) - 1].trip(Step::Receive, 1);
+        home[usize::from(replicas) - 1].fail_at(Step::Receive, 1);
         home[0].cut_reads(Some(1_000_000));
         let outcome = rig.put(&key("a"), &content).await;
         home[0].cut_reads(None);
@@ -375,12 +377,12 @@ async fn the_reason_given_is_what_would_have_to_change() {
     for size in [1000, 2_500_000] {
         let rig = Rig::new(3, 2);
         let content = content(size, 11);
-        rig.home(&key("a"))[0].set(Mood::Unreachable);
-        rig.home(&key("a"))[1].set(Mood::Full);
+        rig.home(&key("a"))[0].set(FaultMode::Unreachable);
+        rig.home(&key("a"))[1].set(FaultMode::Full);
         let error = rig.put(&key("a"), &content).await.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
-        rig.volumes.iter().for_each(|volume| volume.set(Mood::Full));
-        rig.home(&key("a"))[1].set(Mood::Unreachable);
+        rig.volumes.iter().for_each(|volume| volume.set(FaultMode::Full));
+        rig.home(&key("a"))[1].set(FaultMode::Unreachable);
         let error = rig.put(&key("a"), &content).await.unwrap_err();
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
     }
@@ -389,7 +391,7 @@ async fn the_reason_given_is_what_would_have_to_change() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_volume_of_two_is_not_enough() {
     let rig = Rig::new(2, 2);
-    rig.volumes[0].set(Mood::Unreachable);
+    rig.volumes[0].set(FaultMode::Unreachable);
     for size in [1000, 2_500_000] {
         let error = rig.put(&key("a"), &content(size, 6)).await.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
@@ -404,7 +406,7 @@ async fn a_step_refused_for_its_layout_is_asked_again() {
             let rig = Rig::new(4, 2);
             let home = rig.home(&key("a"))[0].clone();
             let (ours, theirs) = (1, 2);
-            home.trip_with(
+            home.fail_at_with(
                 step,
                 1,
                 VolumeError::OtherLayout {
@@ -428,14 +430,14 @@ async fn deletes_are_versions() {
     assert_eq!(store.delete(&key("a"), Condition::Always).await.unwrap(), None);
     rig.put(&key("a"), b"1").await.unwrap();
     // One copy misses the deletion; it must not reappear.
-    rig.home(&key("a"))[1].set(Mood::Unreachable);
+    rig.home(&key("a"))[1].set(FaultMode::Unreachable);
     let tombstone = store.delete(&key("a"), Condition::Always).await.unwrap().unwrap();
     assert!(tombstone.deleted);
-    rig.home(&key("a"))[1].set(Mood::Well);
+    rig.home(&key("a"))[1].set(FaultMode::Well);
     assert!(matches!(rig.get(&key("a")).await, Err(StoreError::NotFound(_))));
-    rig.home(&key("a"))[0].set(Mood::Unreachable);
+    rig.home(&key("a"))[0].set(FaultMode::Unreachable);
     assert!(matches!(rig.get(&key("a")).await, Err(StoreError::NotFound(_))));
-    rig.home(&key("a"))[0].set(Mood::Well);
+    rig.home(&key("a"))[0].set(FaultMode::Well);
     assert_eq!(store.delete(&key("a"), Condition::Always).await.unwrap(), None);
     let meta = rig.put(&key("a"), b"2").await.unwrap();
     assert!(meta.version > tombstone.version);

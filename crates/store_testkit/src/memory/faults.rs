@@ -7,7 +7,7 @@ use store_protocol::{VolumeError, VolumeId};
 
 /// How a volume behaves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Mood {
+pub enum FaultMode {
     /// Every operation works.
     #[default]
     Well,
@@ -49,9 +49,9 @@ pub enum Step {
 /// The faults of a volume.
 #[derive(Default)]
 pub(super) struct Faults {
-    pub(super) mood: Mood,
+    pub(super) fault_mode: FaultMode,
     /// By step: the number of calls until the failing one, counted down, and its error.
-    pub(super) trips: HashMap<Step, (u32, VolumeError)>,
+    pub(super) failures: HashMap<Step, (u32, VolumeError)>,
     /// How many more requests that change something are answered.
     pub(super) changes_left: Option<u64>,
     pub(super) calls: HashMap<Step, u64>,
@@ -80,7 +80,7 @@ impl Faults {
             Some(left) if step.changes() => *left -= 1,
             _ => {}
         }
-        let Some((left, error)) = self.trips.get_mut(&step) else {
+        let Some((left, error)) = self.failures.get_mut(&step) else {
             return Ok(());
         };
         *left -= 1;
@@ -88,15 +88,15 @@ impl Faults {
             return Ok(());
         }
         let error = error.clone();
-        self.trips.remove(&step);
+        self.failures.remove(&step);
         Err(error)
     }
 
     /// Returns an error if the volume does not answer at all.
     pub(super) fn answers(&self, volume: &VolumeId) -> Result<(), VolumeError> {
-        match self.mood {
-            Mood::Unreachable => Err(unreachable(volume)),
-            Mood::Out => Err(VolumeError::Out {
+        match self.fault_mode {
+            FaultMode::Unreachable => Err(unreachable(volume)),
+            FaultMode::Out => Err(VolumeError::Out {
                 volume: volume.clone(),
                 detail: "injected fault".to_owned(),
             }),
@@ -106,7 +106,7 @@ impl Faults {
 
     /// Returns an error if there is no space for content.
     pub(super) fn room(&self, volume: &VolumeId) -> Result<(), VolumeError> {
-        if self.mood != Mood::Full {
+        if self.fault_mode != FaultMode::Full {
             return Ok(());
         }
         Err(VolumeError::Full {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use faults::Faults;
-pub use faults::{Mood, Step};
+pub use faults::{FaultMode, Step};
 use parking_lot::Mutex;
 pub use replica::{Replica, table};
 use store_protocol::{
@@ -100,30 +100,30 @@ impl MemoryVolume {
         Arc::new(Self { id, state })
     }
 
-    pub fn set(&self, mood: Mood) {
-        self.state.lock().faults.mood = mood;
+    pub fn set(&self, fault_mode: FaultMode) {
+        self.state.lock().faults.fault_mode = fault_mode;
     }
 
-    pub fn mood(&self) -> Mood {
-        self.state.lock().faults.mood.clone()
+    pub fn fault_mode(&self) -> FaultMode {
+        self.state.lock().faults.fault_mode.clone()
     }
 
     /// Makes the `nth` call of a step from now on (1 is the next) fail.
-    pub fn trip(&self, step: Step, nth: u32) {
+    pub fn fail_at(&self, step: Step, nth: u32) {
         let error = VolumeError::Failed {
             volume: self.id.clone(),
             detail: format!("tripped at {step:?}"),
         };
-        self.trip_with(step, nth, error);
+        self.fail_at_with(step, nth, error);
     }
 
-    pub fn trip_with(&self, step: Step, nth: u32, error: VolumeError) {
-        self.state.lock().faults.trips.insert(step, (nth, error));
+    pub fn fail_at_with(&self, step: Step, nth: u32, error: VolumeError) {
+        self.state.lock().faults.failures.insert(step, (nth, error));
     }
 
     /// Cancels all planned failures.
-    pub fn untrip(&self) {
-        self.state.lock().faults.trips.clear();
+    pub fn clear_failures(&self) {
+        self.state.lock().faults.failures.clear();
     }
 
     /// Stops answering requests that change something after this many changes, like a crash in

@@ -15,16 +15,16 @@ use store_protocol::{
 };
 
 use super::replica::Replica;
-use super::{MemoryVolume, Mood, State, Step, Upload};
+use super::{FaultMode, MemoryVolume, State, Step, Upload};
 
 type Answer<T> = Result<T, VolumeError>;
 
 impl MemoryVolume {
     /// Starts every request.
     async fn begin(&self, step: Step) -> Answer<MutexGuard<'_, State>> {
-        match self.mood() {
-            Mood::Slow(time) => tokio::time::sleep(time).await,
-            Mood::Frozen => std::future::pending().await,
+        match self.fault_mode() {
+            FaultMode::Slow(time) => tokio::time::sleep(time).await,
+            FaultMode::Frozen => std::future::pending().await,
             _ => {}
         }
         let mut state = self.state.lock();
@@ -134,7 +134,7 @@ impl MemoryVolume {
         Ok(Head {
             found: state.newest(key).map(Replica::held),
             pending: of_key.max_by_key(|pending| pending.meta.version),
-            complete: state.faults.mood != Mood::Rebuilding,
+            complete: state.faults.fault_mode != FaultMode::Rebuilding,
         })
     }
 
@@ -147,7 +147,7 @@ impl MemoryVolume {
             .collect();
         Ok(Unsettled {
             keys: keys.into_iter().collect(),
-            complete: state.faults.mood != Mood::Rebuilding,
+            complete: state.faults.fault_mode != FaultMode::Rebuilding,
         })
     }
 
@@ -219,8 +219,8 @@ impl MemoryVolume {
 
     async fn end_rebuilding(&self) -> Answer<()> {
         let mut state = self.begin(Step::Rebuilt).await?;
-        if state.faults.mood == Mood::Rebuilding {
-            state.faults.mood = Mood::Well;
+        if state.faults.fault_mode == FaultMode::Rebuilding {
+            state.faults.fault_mode = FaultMode::Well;
         }
         Ok(())
     }
@@ -235,12 +235,12 @@ impl MemoryVolume {
     async fn present_status(&self) -> Answer<VolumeStatus> {
         let state = self.begin(Step::Status).await?;
         let live = || state.all().filter(|replica| !replica.meta.deleted);
-        let is_full = state.faults.mood == Mood::Full;
+        let is_full = state.faults.fault_mode == FaultMode::Full;
         Ok(VolumeStatus {
             id: self.id.clone(),
             path: "memory".to_owned(),
-            state: match state.faults.mood {
-                Mood::Rebuilding => VolumeState::Rebuilding,
+            state: match state.faults.fault_mode {
+                FaultMode::Rebuilding => VolumeState::Rebuilding,
                 _ => VolumeState::InService,
             },
             capacity_bytes: u64::MAX,
@@ -300,7 +300,7 @@ impl Volume for MemoryVolume {
         self.begin(Step::Receive).await?.faults.room(&self.id)?;
         let mut content = Vec::new();
         while let Some(piece) = body.next().await {
-            if self.mood() == Mood::Frozen {
+            if self.fault_mode() == FaultMode::Frozen {
                 std::future::pending().await
             }
             content.extend_from_slice(&piece.map_err(|error| VolumeError::Body(error.to_string()))?);

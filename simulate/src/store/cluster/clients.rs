@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use store::{Put, Store, StoreError};
 use store_protocol::{ByteStream, Condition, Key};
 use store_testkit::Dice;
-use store_testkit::linear::{Answer, Asked, Event, Value, When, is_linearizable};
+use store_testkit::linear::{Answer, Event, RegisterRequest, Value, When, is_linearizable};
 use tokio::time::{sleep, timeout};
 
 use super::World;
@@ -89,7 +89,7 @@ impl History {
     }
 
     /// Records the start of an operation, as unanswered.
-    fn begin(&self, at: usize, asked: Asked) -> usize {
+    fn begin(&self, at: usize, asked: RegisterRequest) -> usize {
         let event = Event {
             asked,
             answer: Answer::Unknown,
@@ -184,7 +184,7 @@ impl World {
         self.trace.count("puts");
         self.trace
             .line(format_args!("{name}: put {value} as key-{at} {when:?}"));
-        let index = self.history.begin(at, Asked::Write { value, when });
+        let index = self.history.begin(at, RegisterRequest::Write { value, when });
         let put = Put {
             condition,
             ..Put::default()
@@ -196,7 +196,7 @@ impl World {
     async fn delete(&self, store: &Store, at: usize, (when, condition): (When, Condition), name: &str) {
         self.trace.count("deletions");
         self.trace.line(format_args!("{name}: delete key-{at} {when:?}"));
-        let index = self.history.begin(at, Asked::Write { value: 0, when });
+        let index = self.history.begin(at, RegisterRequest::Write { value: 0, when });
         let outcome = store.delete(&key(at), condition).await;
         self.wrote(index, outcome, name);
     }
@@ -224,7 +224,7 @@ impl World {
     /// Reads a whole key; `None` if there was no answer.
     pub(super) async fn get(&self, store: &Store, at: usize, name: &str) -> Option<Value> {
         self.trace.count("reads");
-        let index = self.history.begin(at, Asked::Read);
+        let index = self.history.begin(at, RegisterRequest::Read);
         let value = match read(store, &key(at)).await {
             Ok(bytes) => {
                 let value = bytes.split(|byte| *byte == b';').next();

@@ -19,11 +19,11 @@ use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, VolumeRole};
 use store::{Connect, LayoutTag};
 use store_protocol::{
-    ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
+    ByteStream, ChangeRequest, Claim, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
     UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
 use store_testkit::Dice;
-use store_testkit::net::{Lost, Net, Way};
+use store_testkit::net::{Link, Lost, Net};
 
 use crate::Trace;
 
@@ -64,7 +64,7 @@ struct End {
     to: usize,
     node: NodeId,
     under: LayoutTag,
-    way: Way,
+    way: Link,
 }
 
 /// A bit flip in transit, in one piece of a content.
@@ -161,7 +161,7 @@ impl Lines {
             to,
             node: node.clone(),
             under,
-            way: Way::new(&self.board.net, self.from, self.life, to),
+            way: Link::new(&self.board.net, self.from, self.life, to),
         }
     }
 }
@@ -320,7 +320,7 @@ impl FarNode {
     async fn ask<T, F>(
         &self,
         needs_layout: bool,
-        way: &Way,
+        way: &Link,
         work: impl FnOnce(Arc<dyn Node>) -> F + Send + 'static,
     ) -> Result<T, NodeError>
     where
@@ -351,10 +351,10 @@ impl Node for FarNode {
         &self.0.node
     }
 
-    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
+    async fn decide(&self, request: ChangeRequest) -> Result<Option<Meta>, NodeError> {
         // The caller tries the next node on a timeout.
         let way = self.0.way.clone().patient();
-        self.ask(true, &way, |node| async move { node.finish(finish).await })
+        self.ask(true, &way, |node| async move { node.decide(request).await })
             .await
     }
 

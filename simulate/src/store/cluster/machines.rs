@@ -9,7 +9,7 @@ use std::time::Duration;
 use cluster::BareNode;
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
-use store::{Patience, Store, Topology};
+use store::{Store, Timeouts, Topology};
 use store_protocol::{NodeId, Volume, VolumeId};
 use store_testkit::Dice;
 use store_testkit::net::Net;
@@ -21,7 +21,7 @@ use super::lines::{Lines, Switchboard};
 use crate::Trace;
 
 /// Short timeouts, so that runs do not consist of waiting: responses take a few milliseconds here.
-const PATIENCE: Patience = Patience {
+const TIMEOUTS: Timeouts = Timeouts {
     hedge: Duration::from_millis(8),
     answer: Duration::from_millis(120),
     stall: Duration::from_millis(200),
@@ -132,7 +132,7 @@ impl Machines {
         let layouts = layouts.map_err(|error| format!("machine {machine} does not start: {error}"))?;
         let digest = layouts.current.digest();
         let before = KNOWN.lock().get(&digest).cloned();
-        let store = node.begin(before.as_deref(), Box::new(lines), PATIENCE).await;
+        let store = node.begin(before.as_deref(), Box::new(lines), TIMEOUTS).await;
         if layouts.older.is_empty() {
             KNOWN
                 .lock()

@@ -85,8 +85,8 @@ impl World {
             16 => self.flip_any(home, dice)?,
             17 => self.jump(dice),
             18..21 => {
-                net.mend();
-                (0..self.machines.shape.machines).for_each(|machine| net.go_on(machine));
+                net.reconnect();
+                (0..self.machines.shape.machines).for_each(|machine| net.resume(machine));
                 self.machines.board.moods.lock().clear();
             }
             _ => {

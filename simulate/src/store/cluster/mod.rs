@@ -120,7 +120,7 @@ impl World {
                 return Err(format!("machine {machine} does not start"));
             }
         }
-        self.machines.board.net.unquiet(dice.roll(u64::MAX));
+        self.machines.board.net.delay_randomly(dice.roll(u64::MAX));
         for round in 0..ROUNDS {
             self.trace.line(format_args!("round {round}"));
             self.round(dice).await?;
@@ -161,11 +161,11 @@ impl World {
     async fn heal(&self) -> Result<(), String> {
         self.trace.line("all faults end");
         let board = &self.machines.board;
-        board.net.mend();
+        board.net.reconnect();
         board.moods.lock().clear();
         *board.damage.lock() = None;
         for machine in 0..self.machines.shape.machines {
-            board.net.go_on(machine);
+            board.net.resume(machine);
             self.machines.homes[machine]
                 .iter()
                 .for_each(|home| home.inject(None));

@@ -38,7 +38,7 @@ const SMALL_MIB: u64 = 48;
 const CLIENTS: usize = 3;
 
 /// Longest wait for any condition.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PING_AFTER: Duration = Duration::from_secs(120);
 
 /// A running cluster.
 pub(crate) struct Fifteen {
@@ -253,7 +253,7 @@ impl Fifteen {
 pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !holds().await {
-        assert!(begun.elapsed() < PATIENCE, "timed out waiting: {what}");
+        assert!(begun.elapsed() < PING_AFTER, "timed out waiting: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

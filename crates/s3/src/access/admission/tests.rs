@@ -245,7 +245,7 @@ proptest! {
         for (operation, needed) in OPERATIONS.iter().enumerate() {
             for key in [None, Some(0), Some(1), Some(2), Some(3)] {
                 let asking = Asking {
-                    who: Who::of(key.map(|key| KEYS[key].0), &keys),
+                    who: Requester::of(key.map(|key| KEYS[key].0), &keys),
                     operation: needed.0.to_owned(),
                     need: needs::need(needed.0),
                     bucket: "b".to_owned(),

@@ -18,7 +18,7 @@ use store_protocol::{
     VolumeId, block_count,
 };
 
-use crate::union::{Union, Unreadable, Ways};
+use crate::union::{ReplicaAccess, Union, Unreadable};
 use crate::upkeep::throttle::Throttle;
 
 /// A source that sends nothing for this long is abandoned for the next one. Longer than for a
@@ -85,7 +85,7 @@ pub(super) async fn content(job: &Job<'_>) -> Result<Copied, CopyError> {
     let trouble: Trouble = Arc::default();
     let blocks = 0..block_count(meta.size);
     let volumes = job.sources().map(|volume| volume.id().clone());
-    let union = Union::new(meta.clone(), blocks, volumes, job.ways(&trouble));
+    let union = Union::new(meta.clone(), blocks, volumes, job.replica_access(&trouble));
     let reading = Reading {
         union: Arc::new(tokio::sync::Mutex::new(union)),
         failed: Arc::default(),
@@ -154,7 +154,7 @@ impl Job<'_> {
         }
     }
 
-    fn ways(&self, trouble: &Trouble) -> Ways {
+    fn replica_access(&self, trouble: &Trouble) -> ReplicaAccess {
         let sources: Vec<Arc<dyn Volume>> = self.sources().cloned().collect();
         let (key, version) = (self.key.clone(), self.version);
         let open = move |id: &VolumeId, blocks: Range<u64>| {
@@ -176,7 +176,7 @@ impl Job<'_> {
                 trouble.lock().insert(volume.clone());
             }
         };
-        Ways {
+        ReplicaAccess {
             open: Box::new(open),
             failed: Box::new(failed),
             stall: SOURCE_STALLS,
@@ -290,7 +290,7 @@ impl Reading {
     /// rest of the object to find them.
     async fn all_unreadable(&self, first: Unreadable, size: u64) -> String {
         let mut union = self.union.lock().await;
-        union.pass_over(&first);
+        union.skip(&first);
         let mut ranges = vec![first.blocks.clone()];
         ranges.extend(union.rest_unreadable().await.ranges().iter().cloned());
         let all = BlockSet::from(ranges);

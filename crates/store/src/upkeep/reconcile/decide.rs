@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use store_protocol::{BlockSet, Cause, Key, ReplicaState, Surveyed, Version, VolumeId};
 
-use super::gather::Gathered;
+use super::gather::VolumeReports;
 
 /// Inputs of the decision, in addition to the gathered state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,14 +62,14 @@ pub struct Finding {
     /// Good replicas that do not belong: its own on other volumes, and older versions anywhere.
     pub surplus: u64,
     /// State of the object.
-    pub fate: Fate,
+    pub state: ObjectState,
     /// What to do, in this order. Later steps depend on earlier ones.
     pub steps: Vec<Step>,
 }
 
 /// State of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum ObjectState {
     /// There is a good replica of the newest version.
     Safe,
     /// There is no good replica, but as far as is known each block is intact in some replica. The
@@ -124,7 +124,7 @@ pub struct Copy {
     /// Bad replicas, read for the blocks that are right in no replica of `from`.
     pub torn: Vec<VolumeId>,
     /// The target's present state.
-    pub instead: Instead,
+    pub replaces: Replaces,
     /// BLAKE3 that the content must have, in hexadecimal. Empty if no replica knows it (a
     /// tombstone's entry).
     pub blake3: String,
@@ -134,7 +134,7 @@ pub struct Copy {
 
 /// What a copy replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Instead {
+pub enum Replaces {
     /// No replica, or one of an older version. If the version arrives there in the meantime, the
     /// step is done.
     Nothing,
@@ -145,7 +145,7 @@ pub enum Instead {
 }
 
 /// Decides about a whole partition, or about one key of it.
-pub fn decide(found: &Gathered, rules: &Rules) -> Plan {
+pub fn decide(found: &VolumeReports, rules: &Rules) -> Plan {
     let mut keys: BTreeMap<&Key, Vec<Entry<'_>>> = BTreeMap::new();
     let mut strays = Vec::new();
     for (volume, surveyed) in &found.volumes {
@@ -179,7 +179,7 @@ impl Finding {
     /// Returns whether every home volume has a good replica, and nothing is bad, lost or in
     /// conflict.
     pub fn is_whole(&self) -> bool {
-        self.fate == Fate::Safe && self.missing + self.bad == 0
+        self.state == ObjectState::Safe && self.missing + self.bad == 0
     }
 }
 
@@ -257,7 +257,7 @@ impl<'a> Entry<'a> {
 
     /// Returns the properties that good replicas of one version must share. A tombstone's digest is
     /// left out.
-    fn face(&self) -> (bool, u64, &str) {
+    fn identity(&self) -> (bool, u64, &str) {
         (
             self.deleted,
             self.size,
@@ -268,7 +268,7 @@ impl<'a> Entry<'a> {
 
 /// Everything found about one key.
 struct Case<'a> {
-    found: &'a Gathered,
+    found: &'a VolumeReports,
     rules: &'a Rules,
     has_strays: bool,
     key: &'a Key,
@@ -284,7 +284,7 @@ struct Case<'a> {
 
 impl<'a> Case<'a> {
     fn new(
-        found: &'a Gathered,
+        found: &'a VolumeReports,
         rules: &'a Rules,
         has_strays: bool,
         key: &'a Key,
@@ -308,12 +308,12 @@ impl<'a> Case<'a> {
     }
 
     fn finding(&self) -> Finding {
-        let fate = self.fate();
-        let steps = match fate {
-            Fate::Conflict(_) => Vec::new(),
-            Fate::Lost(_) => self.second_looks(),
-            Fate::Torn(_) => self.joins(),
-            Fate::Safe => self.steps(),
+        let state = self.state();
+        let steps = match state {
+            ObjectState::Conflict(_) => Vec::new(),
+            ObjectState::Lost(_) => self.second_looks(),
+            ObjectState::Torn(_) => self.joins(),
+            ObjectState::Safe => self.steps(),
         };
         let home = |entry: &&Entry<'_>| self.is_home(entry.volume);
         let good_home = self.of(Kind::Good).filter(home).count() as u64;
@@ -334,40 +334,43 @@ impl<'a> Case<'a> {
                 .filter(|entry| !self.is_home(entry.volume))
                 .count() as u64
                 + older_good.count() as u64,
-            fate,
+            state,
             steps,
         }
     }
 
-    fn fate(&self) -> Fate {
+    fn state(&self) -> ObjectState {
         let good: Vec<_> = self.of(Kind::Good).collect();
-        let faces: BTreeSet<_> = good.iter().map(|entry| entry.face()).collect();
-        if faces.len() > 1 {
+        let identities: BTreeSet<_> = good.iter().map(|entry| entry.identity()).collect();
+        if identities.len() > 1 {
             let says =
                 |entry: &&Entry<'_>| format!("{}: {} bytes {}", entry.volume, entry.size, entry.blake3);
-            return Fate::Conflict(good.iter().map(says).collect::<Vec<_>>().join("; "));
+            return ObjectState::Conflict(good.iter().map(says).collect::<Vec<_>>().join("; "));
         }
         if !good.is_empty() || self.deleted {
-            return Fate::Safe;
+            return ObjectState::Safe;
         }
         let says = |entry: &Entry<'_>| match entry.kind {
             Kind::NoFile => format!("{}: no file", entry.volume),
             Kind::Good | Kind::Bad => format!("{}: bad", entry.volume),
         };
         let what = self.newest.iter().map(says).collect::<Vec<_>>().join("; ");
-        match self.right_nowhere() {
-            None => Fate::Torn(format!("version {}: {what}", self.version)),
-            Some(nowhere) => Fate::Lost(format!("version {}: {nowhere}; {what}", self.version)),
+        match self.lost_everywhere() {
+            None => ObjectState::Torn(format!("version {}: {what}", self.version)),
+            Some(nowhere) => ObjectState::Lost(format!("version {}: {nowhere}; {what}", self.version)),
         }
     }
 
     /// Returns the bytes known to be bad in every replica, as text, if there is no good replica.
-    fn right_nowhere(&self) -> Option<String> {
+    fn lost_everywhere(&self) -> Option<String> {
         let mut bad = self.of(Kind::Bad);
         let Some(first) = bad.next() else {
             return Some("no volume has a file".to_owned());
         };
-        if self.of(Kind::Bad).any(|entry| entry.face() != first.face()) {
+        if self
+            .of(Kind::Bad)
+            .any(|entry| entry.identity() != first.identity())
+        {
             return Some("the bad replicas have different digests".to_owned());
         }
         // If a replica's bad blocks are not known, any of its blocks may be right.
@@ -450,13 +453,13 @@ impl<'a> Case<'a> {
 
     fn copy(&self, to: &VolumeId) -> Step {
         let there = self.newest.iter().find(|entry| entry.volume == to);
-        let instead = match there.map(|entry| entry.kind) {
-            None | Some(Kind::Good) => Instead::Nothing,
-            Some(Kind::Bad) => Instead::Bad,
-            Some(Kind::NoFile) => Instead::NoFile,
+        let replaces = match there.map(|entry| entry.kind) {
+            None | Some(Kind::Good) => Replaces::Nothing,
+            Some(Kind::Bad) => Replaces::Bad,
+            Some(Kind::NoFile) => Replaces::NoFile,
         };
         let moving =
-            instead == Instead::Nothing && self.of(Kind::Good).any(|entry| !self.is_home(entry.volume));
+            replaces == Replaces::Nothing && self.of(Kind::Good).any(|entry| !self.is_home(entry.volume));
         let digests = self.of(Kind::Good).chain(self.of(Kind::Bad));
         let digest = digests.map(|entry| entry.blake3).next();
         let torn = self.of(Kind::Bad).filter(|_| !self.deleted);
@@ -464,7 +467,7 @@ impl<'a> Case<'a> {
             to: to.clone(),
             from: self.sources(),
             torn: torn.map(|entry| entry.volume.clone()).collect(),
-            instead,
+            replaces,
             blake3: digest.unwrap_or_default().to_owned(),
             cause: if moving { Cause::Rebalance } else { Cause::Repair },
         })

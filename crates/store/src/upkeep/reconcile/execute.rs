@@ -14,8 +14,8 @@ use store_protocol::{
 };
 
 use super::copy::{self, CopyError, Job};
-use super::decide::{Copy, Fate, Finding, Instead, Plan, Rules, Step, decide};
-use super::gather::{self, Gathered};
+use super::decide::{Copy, Finding, ObjectState, Plan, Replaces, Rules, Step, decide};
+use super::gather::{self, VolumeReports};
 use super::outages::Outages;
 use crate::cluster::{Cluster, Topology};
 use crate::upkeep::settings::UpkeepSettings;
@@ -41,7 +41,7 @@ pub struct Reconciler {
 
 /// What was done about a partition or key, and its state afterwards.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct ReconcileResult {
     /// Keys looked at.
     pub keys: u64,
     /// Replicas made.
@@ -77,11 +77,11 @@ pub struct Done {
 }
 
 /// One round of steps.
-struct Run<'a> {
+struct Round<'a> {
     reconciler: &'a Reconciler,
     cluster: &'a Cluster,
     topology: &'a Topology,
-    done: &'a mut Done,
+    done: &'a mut ReconcileResult,
     /// Whether something has changed since the round was decided, so that another decision is
     /// worthwhile.
     changed: bool,
@@ -114,8 +114,8 @@ impl Reconciler {
     }
 
     /// Gathers, decides and carries out until nothing is left to do about a partition.
-    pub async fn partition(&self, cluster: &Cluster, partition: Partition) -> Done {
-        let mut done = Done::default();
+    pub async fn partition(&self, cluster: &Cluster, partition: Partition) -> ReconcileResult {
+        let mut done = ReconcileResult::default();
         for round in 0..=ROUNDS_MAX {
             let topology = cluster.topology();
             let found = gather::partition(&topology, partition, &self.outages).await;
@@ -128,8 +128,8 @@ impl Reconciler {
 
     /// Like [`Reconciler::partition`], for one key. First reads all its replicas completely: one is
     /// damaged, and others may be.
-    pub async fn key(&self, cluster: &Cluster, key: &Key) -> Done {
-        let mut done = Done::default();
+    pub async fn key(&self, cluster: &Cluster, key: &Key) -> ReconcileResult {
+        let mut done = ReconcileResult::default();
         for round in 0..=ROUNDS_MAX {
             let topology = cluster.topology();
             let read_through = round == 0;
@@ -143,31 +143,31 @@ impl Reconciler {
 
     /// Like [`Reconciler::partition`], for a partition seen in a walk. Gathers it again unless
     /// there is nothing to do.
-    pub async fn walked(
+    pub async fn reconcile_walked(
         &self,
         cluster: &Cluster,
         topology: &Topology,
         partition: Partition,
-        found: &Gathered,
-    ) -> Done {
+        found: &VolumeReports,
+    ) -> ReconcileResult {
         let plan = self.plan(found);
         if !plan.is_quiet() || cluster.topology().layouts != topology.layouts {
             return self.partition(cluster, partition).await;
         }
-        let mut done = Done::default();
-        done.standing(topology, found, &plan);
+        let mut done = ReconcileResult::default();
+        done.record_state(topology, found, &plan);
         done
     }
 
     /// Returns the state of a partition seen in a walk. Changes nothing.
-    pub fn standing(&self, topology: &Topology, found: &Gathered) -> Done {
-        let mut done = Done::default();
-        done.standing(topology, found, &self.plan(found));
+    pub fn partition_state(&self, topology: &Topology, found: &VolumeReports) -> ReconcileResult {
+        let mut done = ReconcileResult::default();
+        done.record_state(topology, found, &self.plan(found));
         done
     }
 
     /// Returns the plan for the gathered state, as of now.
-    pub(crate) fn plan(&self, found: &Gathered) -> Plan {
+    pub(crate) fn plan(&self, found: &VolumeReports) -> Plan {
         let rules = Rules {
             now_ms: system::wall_ms(),
             tombstone_grace_ms: self.tombstone_grace_ms,
@@ -180,16 +180,16 @@ impl Reconciler {
         &self,
         cluster: &Cluster,
         topology: &Topology,
-        found: &Gathered,
+        found: &VolumeReports,
         number: usize,
-        done: &mut Done,
+        done: &mut ReconcileResult,
     ) -> bool {
         let plan = self.plan(found);
-        done.standing(topology, found, &plan);
+        done.record_state(topology, found, &plan);
         if number == ROUNDS_MAX {
             return false;
         }
-        let mut run = Run {
+        let mut run = Round {
             reconciler: self,
             cluster,
             topology,
@@ -204,7 +204,7 @@ impl Reconciler {
         for (volume, path) in &plan.strays {
             run.settle(volume, path).await;
         }
-        let Run {
+        let Round {
             changed, failures, ..
         } = run;
         done.failed(found, &plan, failures);
@@ -212,12 +212,12 @@ impl Reconciler {
     }
 }
 
-impl Run<'_> {
+impl Round<'_> {
     /// Runs the steps of one finding. Stops at a step that fails, because later steps depend on it.
     async fn finding(&mut self, finding: &Finding) {
         self.certain.clear();
         for step in &finding.steps {
-            if matches!(finding.fate, Fate::Torn(_)) && !self.certain.is_empty() {
+            if matches!(finding.state, ObjectState::Torn(_)) && !self.certain.is_empty() {
                 // There is a whole replica now, and the next round continues from it.
                 break;
             }
@@ -245,7 +245,7 @@ impl Run<'_> {
 
     async fn copy(&mut self, finding: &Finding, copy: &Copy) -> Result<(), String> {
         let target = self.volume(&copy.to)?;
-        if copy.instead == Instead::Nothing && turned_up(target.as_ref(), finding).await? {
+        if copy.replaces == Replaces::Nothing && has_arrived(target.as_ref(), finding).await? {
             self.changed = true;
             return Ok(());
         }
@@ -289,7 +289,7 @@ impl Run<'_> {
                 self.done.found += made.bad_sources;
                 Ok(())
             }
-            Err(CopyError::Unreadable { detail, .. }) if matches!(finding.fate, Fate::Torn(_)) => {
+            Err(CopyError::Unreadable { detail, .. }) if matches!(finding.state, ObjectState::Torn(_)) => {
                 self.done.is_lost(finding, detail);
                 Ok(())
             }
@@ -315,7 +315,7 @@ impl Run<'_> {
         if self.certain.contains(on) {
             return Ok(());
         }
-        let safe = finding.fate == Fate::Safe;
+        let safe = finding.state == ObjectState::Safe;
         let verdict = self
             .volume(on)?
             .verify(&finding.key, finding.version, cause)
@@ -445,7 +445,7 @@ impl Run<'_> {
 
 /// Returns whether the target now holds the version, or a newer one, because of a concurrent write
 /// or repair.
-async fn turned_up(target: &dyn Volume, finding: &Finding) -> Result<bool, String> {
+async fn has_arrived(target: &dyn Volume, finding: &Finding) -> Result<bool, String> {
     let head = target
         .head(&finding.key)
         .await
@@ -464,7 +464,7 @@ fn names(volumes: &BTreeSet<VolumeId>) -> String {
         .join(", ")
 }
 
-impl Done {
+impl ReconcileResult {
     /// Returns whether everything possible was done, and every volume answered. Lost objects do not
     /// count, because nothing can be done about them.
     pub fn is_complete(&self) -> bool {
@@ -489,7 +489,7 @@ impl Done {
     /// Records what failed in a round. A failure of an earlier round stays as long as its key needs
     /// work, because the plan may have avoided it: no copy is tried on a volume that was full, and
     /// that must still be reported.
-    fn failed(&mut self, found: &Gathered, plan: &Plan, failures: Vec<(String, String)>) {
+    fn failed(&mut self, found: &VolumeReports, plan: &Plan, failures: Vec<(String, String)>) {
         let wanting = plan.findings.iter().filter(|finding| !finding.is_whole());
         let wanting: BTreeMap<String, &Finding> = wanting
             .map(|finding| (finding.key.to_string(), finding))
@@ -511,22 +511,22 @@ impl Done {
     }
 
     /// Records the state before a round; the state of the last round remains.
-    fn standing(&mut self, topology: &Topology, found: &Gathered, plan: &Plan) {
-        let said = |fate: fn(&Fate) -> Option<&String>| {
+    fn record_state(&mut self, topology: &Topology, found: &VolumeReports, plan: &Plan) {
+        let reasons = |select: fn(&ObjectState) -> Option<&String>| {
             plan.findings
                 .iter()
-                .filter_map(|finding| fate(&finding.fate).map(|why| (finding.key.clone(), why.clone())))
+                .filter_map(|finding| select(&finding.state).map(|why| (finding.key.clone(), why.clone())))
                 .collect::<Vec<_>>()
         };
-        self.lost = said(|fate| {
-            if let Fate::Lost(why) = fate {
+        self.lost = reasons(|state| {
+            if let ObjectState::Lost(why) = state {
                 Some(why)
             } else {
                 None
             }
         });
-        self.conflicts = said(|fate| {
-            if let Fate::Conflict(why) = fate {
+        self.conflicts = reasons(|state| {
+            if let ObjectState::Conflict(why) = state {
                 Some(why)
             } else {
                 None
@@ -537,17 +537,17 @@ impl Done {
         self.away = away
             .map(|(volume, away)| (volume.clone(), away.detail.clone()))
             .collect();
-        let lost = |finding: &Finding| matches!(finding.fate, Fate::Lost(_));
+        let lost = |finding: &Finding| matches!(finding.state, ObjectState::Lost(_));
         let kept = plan.findings.iter().filter(|finding| !lost(finding));
         self.wanting = kept.map(|finding| finding.missing + finding.bad).sum();
         self.home_complete = self.wanting == 0;
-        self.nothing_left_behind = !leaves_something(topology, found, plan);
+        self.nothing_left_behind = !leaves_replicas_behind(topology, found, plan);
     }
 }
 
 /// Returns whether a volume outside the current layout holds something of a lost or conflicting
 /// object.
-fn leaves_something(topology: &Topology, found: &Gathered, plan: &Plan) -> bool {
+fn leaves_replicas_behind(topology: &Topology, found: &VolumeReports, plan: &Plan) -> bool {
     let stays = |id: &VolumeId| {
         topology
             .layouts
@@ -560,7 +560,7 @@ fn leaves_something(topology: &Topology, found: &Gathered, plan: &Plan) -> bool 
     let troubled: BTreeSet<&Key> = plan
         .findings
         .iter()
-        .filter(|finding| finding.fate != Fate::Safe)
+        .filter(|finding| finding.state != ObjectState::Safe)
         .map(|finding| &finding.key)
         .collect();
     let leaving = found.volumes.iter().filter(|(id, _)| !stays(id));

@@ -23,7 +23,7 @@ const VERIFY_WITHIN: Duration = Duration::from_hours(6);
 
 /// The reports of all volumes about a partition or key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Gathered {
+pub struct VolumeReports {
     /// Home volumes of the partition by the current layout, the decider first.
     pub home: Vec<VolumeId>,
     /// Copies that the current layout asks for. `home` has fewer volumes if a layout asks for more
@@ -43,7 +43,7 @@ pub struct Gathered {
     pub full: BTreeSet<VolumeId>,
 }
 
-impl Gathered {
+impl VolumeReports {
     /// Returns the number of copies that an object must have to be whole.
     pub(in crate::upkeep) fn wanted(&self) -> usize {
         self.home.len().max(self.copies)
@@ -60,7 +60,7 @@ pub struct Away {
 }
 
 /// Surveys a partition on every volume in force, in parallel.
-pub async fn partition(topology: &Topology, partition: Partition, outages: &Outages) -> Gathered {
+pub async fn partition(topology: &Topology, partition: Partition, outages: &Outages) -> VolumeReports {
     let answers = topology.volumes.values().map(|volume| async move {
         let answer = survey(volume, &[partition], outages).await;
         (volume.id().clone(), answer.map(|found| found.concat()))
@@ -71,9 +71,14 @@ pub async fn partition(topology: &Topology, partition: Partition, outages: &Outa
 
 /// Returns the newest replicas of one key. With `read_through` they are read completely and so
 /// certain, otherwise as the index reports them.
-pub async fn key(topology: &Topology, key: &Key, outages: &Outages, read_through: bool) -> Gathered {
+pub async fn key(topology: &Topology, key: &Key, outages: &Outages, read_through: bool) -> VolumeReports {
     let answers = topology.volumes.values().map(|volume| async move {
-        let answer = within(VERIFY_WITHIN, volume.as_ref(), look(volume, key, read_through)).await;
+        let answer = within(
+            VERIFY_WITHIN,
+            volume.as_ref(),
+            newest_replica(volume, key, read_through),
+        )
+        .await;
         if answer.is_ok() {
             outages.answered(volume.id());
         }
@@ -84,7 +89,11 @@ pub async fn key(topology: &Topology, key: &Key, outages: &Outages, read_through
 }
 
 /// Returns the newest replica of a key on one volume.
-async fn look(volume: &Arc<dyn Volume>, key: &Key, read_through: bool) -> Result<Vec<Surveyed>, VolumeError> {
+async fn newest_replica(
+    volume: &Arc<dyn Volume>,
+    key: &Key,
+    read_through: bool,
+) -> Result<Vec<Surveyed>, VolumeError> {
     let Some(held) = volume.head(key).await?.found else {
         return Ok(Vec::new());
     };
@@ -131,8 +140,8 @@ pub(super) fn collect(
     outages: &Outages,
     whole: bool,
     answers: Vec<(VolumeId, Result<Vec<Surveyed>, VolumeError>)>,
-) -> Gathered {
-    let mut found = Gathered {
+) -> VolumeReports {
+    let mut found = VolumeReports {
         home: topology.home(partition).to_vec(),
         copies: usize::from(topology.layouts.current.roles.replicas),
         fallbacks: topology
@@ -143,7 +152,7 @@ pub(super) fn collect(
         older_layouts: !topology.layouts.older.is_empty(),
         whole,
         full: outages.full(),
-        ..Gathered::default()
+        ..VolumeReports::default()
     };
     for (volume, answer) in answers {
         match answer {

@@ -10,8 +10,8 @@ pub mod gather;
 pub mod outages;
 pub mod walk;
 
-pub use decide::{Copy, Fate, Finding, Instead, Plan, Rules, Step, decide};
-pub use execute::{Done, Reconciler};
-pub use gather::Gathered;
+pub use decide::{Copy, Finding, ObjectState, Plan, Replaces, Rules, Step, decide};
+pub use execute::{ReconcileResult, Reconciler};
+pub use gather::VolumeReports;
 pub use outages::Outages;
 pub use walk::Walk;

@@ -16,7 +16,7 @@ use futures_util::future::join_all;
 use store_protocol::{Partition, Surveyed, Volume, VolumeError, VolumeId};
 use tokio::time::{Duration, Instant};
 
-use super::gather::{self, Gathered};
+use super::gather::{self, VolumeReports};
 use super::outages::Outages;
 use crate::cluster::Topology;
 
@@ -61,7 +61,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the next partition, with what every volume in force reports about it.
-    pub async fn next(&mut self) -> Option<(Partition, Gathered)> {
+    pub async fn next(&mut self) -> Option<(Partition, VolumeReports)> {
         let left = self.left.make_contiguous();
         let partition = *left.first()?;
         let (left, outages) = (&*left, self.outages);

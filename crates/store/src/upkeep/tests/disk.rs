@@ -239,14 +239,14 @@ async fn files_damaged_at_different_blocks_are_joined() {
         let whole = content(seed, size);
         disks.write_as(9, whole.clone()).await;
         let files = [disks.file(9, 0), disks.file(9, 1)];
-        let mut right_nowhere = None;
+        let mut lost_everywhere = None;
         for block in 0..blocks {
             let at = (CONTENT_AT + block * BLOCK_BYTES) as usize;
             let victim = dice.roll(3) as usize;
             let victims: &[PathBuf] = match victim {
                 // The last seeds lose one block entirely.
                 _ if seed >= 8 && block == 1 => {
-                    right_nowhere = Some(block);
+                    lost_everywhere = Some(block);
                     &files
                 }
                 2 => &[],
@@ -261,7 +261,7 @@ async fn files_damaged_at_different_blocks_are_joined() {
         damage_frame(&files[0], size, &mut dice, true);
         damage_frame(&files[1], size, &mut dice, false);
         let store = Store::new(disks.cluster.clone());
-        let Some(block) = right_nowhere else {
+        let Some(block) = lost_everywhere else {
             assert!(read(&store, &key(9), None).await.expect("read") == whole);
             scrub_all(&disks.cluster.topology(), &[], None, &|_| {}).await;
             assert!(read(&store, &key(9), None).await.expect("read") == whole);

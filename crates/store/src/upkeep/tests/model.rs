@@ -7,7 +7,7 @@ use store_protocol::{Key, ReplicaState, Surveyed, Version, VolumeId};
 use store_testkit::Dice;
 
 use crate::upkeep::reconcile::gather::Away;
-use crate::upkeep::reconcile::{Fate, Finding, Gathered, Plan, Rules, Step, decide};
+use crate::upkeep::reconcile::{Finding, ObjectState, Plan, Rules, Step, VolumeReports, decide};
 
 /// The true state of a replica, as opposed to the state in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,17 +92,17 @@ impl Model {
         Key::new("bucket", "key").expect("a key")
     }
 
-    fn survey(&self) -> Gathered {
+    fn survey(&self) -> VolumeReports {
         let all = self.home.iter().chain(&self.fallbacks);
         let (away, there): (Vec<_>, Vec<_>) = all.partition(|volume| self.away.contains(*volume));
-        let mut found = Gathered {
+        let mut found = VolumeReports {
             home: self.home.clone(),
             copies: self.home.len(),
             fallbacks: self.fallbacks.clone(),
             older_layouts: self.older_layouts,
             whole: true,
             full: self.known_full.clone(),
-            ..Gathered::default()
+            ..VolumeReports::default()
         };
         for volume in away {
             let (long, detail) = (self.long, String::new());
@@ -271,7 +271,10 @@ fn check(start: Model) {
         assert!(tombstone, "only tombstones may be removed");
         return;
     };
-    assert_eq!((finding.version.millis, &finding.fate), (newest, &Fate::Safe));
+    assert_eq!(
+        (finding.version.millis, &finding.state),
+        (newest, &ObjectState::Safe)
+    );
     let reachable = |volume: &&VolumeId| !model.away.contains(*volume) && !model.full.contains(*volume);
     for volume in model.home.iter().filter(reachable) {
         assert!(finding.good.contains(volume), "{volume} has no good replica");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, VolumeRole};
-use store_protocol::{Claim, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeId};
+use store_protocol::{ChangeRequest, Claim, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeId};
 use store_testkit::MemoryVolume;
 
 use crate::cluster::{Connect, LayoutTag};
@@ -23,7 +23,7 @@ impl Node for MemNode {
         &self.id
     }
 
-    async fn finish(&self, _: Finish) -> Result<Option<Meta>, NodeError> {
+    async fn decide(&self, _: ChangeRequest) -> Result<Option<Meta>, NodeError> {
         Err(NodeError::Failed("takes no writes".into()))
     }
 

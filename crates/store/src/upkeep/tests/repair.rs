@@ -1,6 +1,6 @@
 //! Damage of every kind: after a repair the census is whole and every object reads correctly.
 
-use store_testkit::Mood;
+use store_testkit::FaultMode;
 
 use super::world::{World, content, key};
 
@@ -39,10 +39,10 @@ async fn a_wiped_volume_comes_back_and_its_rebuilding_ends() {
     let world = World::with_objects(2, &[1, 1, 1], 18);
     let wiped = &world.volumes()[0];
     wiped.wipe();
-    wiped.set(Mood::Rebuilding);
+    wiped.set(FaultMode::Rebuilding);
     let report = world.repair().await;
     assert_eq!(report.rebuilt, ["a/v"]);
-    assert!(wiped.mood() == Mood::Well);
+    assert!(wiped.fault_mode() == FaultMode::Well);
     world.check_whole().await;
 }
 
@@ -51,10 +51,10 @@ async fn rebuilding_does_not_end_while_a_volume_is_away() {
     let world = World::with_objects(2, &[1, 1, 1], 6);
     let volumes = world.volumes();
     volumes[0].wipe();
-    volumes[0].set(Mood::Rebuilding);
-    volumes[1].set(Mood::Unreachable);
+    volumes[0].set(FaultMode::Rebuilding);
+    volumes[1].set(FaultMode::Unreachable);
     assert!(world.repair().await.rebuilt.is_empty());
-    volumes[1].set(Mood::Well);
+    volumes[1].set(FaultMode::Well);
     assert_eq!(world.repair().await.rebuilt, ["a/v"]);
     world.check_whole().await;
 }
@@ -152,10 +152,10 @@ async fn a_hand_off_goes_home_and_is_dropped_only_then() {
     let home = world.home(&key);
     let elsewhere = world.elsewhere(&key);
     world.write_on(&key, Some(b"handed off"), &[home[0].clone(), elsewhere.clone()]);
-    world.volume(&home[1]).set(Mood::Unreachable);
+    world.volume(&home[1]).set(FaultMode::Unreachable);
     let report = world.repair().await;
     assert_eq!((report.copies, report.dropped), (0, 0), "{report:?}");
-    world.volume(&home[1]).set(Mood::Well);
+    world.volume(&home[1]).set(FaultMode::Well);
     let report = world.repair().await;
     assert_eq!((report.copies, report.dropped), (1, 1), "{report:?}");
     world.check_whole().await;
@@ -165,19 +165,19 @@ async fn a_hand_off_goes_home_and_is_dropped_only_then() {
 async fn copies_stand_in_for_a_volume_that_is_away_and_for_one_that_is_full() {
     let world = World::with_objects(2, &[1, 1, 1, 1], 18);
     let away = &world.volumes()[0];
-    away.set(Mood::Unreachable);
+    away.set(FaultMode::Unreachable);
     let held = away.replicas().len() as u64;
     let report = world.repair().await;
     assert_eq!(report.copies, held, "{report:?}");
     let again = world.repair().await;
     assert_eq!(again.copies, 0, "replicas on other volumes count: {again:?}");
-    away.set(Mood::Well);
+    away.set(FaultMode::Well);
     assert_eq!(world.repair().await.dropped, held);
     world.check_whole().await;
 
     let full = &world.volumes()[1];
     full.wipe();
-    full.set(Mood::Full);
+    full.set(FaultMode::Full);
     let report = world.repair().await;
     let census = world.census().await;
     assert_eq!(census.replicas_surplus, census.replicas_missing, "{census:?}");
@@ -187,7 +187,7 @@ async fn copies_stand_in_for_a_volume_that_is_away_and_for_one_that_is_full() {
         (census.replicas_missing, census.replicas_missing),
         "replicas on other volumes must not hide the failure: {report:?}"
     );
-    full.set(Mood::Well);
+    full.set(FaultMode::Well);
     let report = world.repair().await;
     assert!(report.is_clean(), "{report:?}");
     world.check_whole().await;
@@ -200,7 +200,7 @@ async fn a_copy_that_finds_no_room_has_failed_whatever_the_next_round_plans() {
     let world = World::with_objects(2, &[1, 1], 3);
     let full = &world.volumes()[1];
     full.wipe();
-    full.set(Mood::Full);
+    full.set(FaultMode::Full);
     let report = world.repair().await;
     assert!(!report.is_clean(), "{report:?}");
     assert_eq!((report.wanting, report.failures), (3, 3), "{report:?}");

@@ -1,7 +1,7 @@
 //! Undiscovered damage, and the position of a scrub.
 
 use store_protocol::{Cause, Partition};
-use store_testkit::Mood;
+use store_testkit::FaultMode;
 
 use super::world::{World, key};
 use crate::upkeep::{ScrubFiles, ScrubState, fixity, scrub_all};
@@ -73,7 +73,7 @@ async fn the_fixity_log_tells_the_story_once_and_in_order() {
             .detail
             .starts_with("copied from b/v, every block compared with blake3")
     }));
-    world.volumes()[1].set(Mood::Unreachable);
+    world.volumes()[1].set(FaultMode::Unreachable);
     assert_eq!(fixity(&topology, &key, 100).await.1.len(), 1);
 }
 

@@ -1,7 +1,7 @@
 //! Surveys of many partitions in one answer.
 
 use store_protocol::{PARTITIONS, Partition, Volume};
-use store_testkit::{Mood, Step};
+use store_testkit::{FaultMode, Step};
 
 use super::world::{World, key};
 use crate::upkeep::reconcile::{Outages, Walk, gather};
@@ -75,8 +75,8 @@ async fn a_walk_notices_who_goes_and_comes_back() {
     let mut seen = Vec::new();
     for number in 0..8 {
         match number {
-            1 => volume.set(Mood::Unreachable),
-            5 => volume.set(Mood::Well),
+            1 => volume.set(FaultMode::Unreachable),
+            5 => volume.set(FaultMode::Well),
             _ => {}
         }
         let (_, found) = walk.next().await.expect("another partition is expected");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use store_protocol::VolumeId;
-use store_testkit::Mood;
+use store_testkit::FaultMode;
 
 use super::world::{World, key, roles};
 use crate::client::Store;
@@ -138,8 +138,8 @@ async fn a_wiped_volume_is_filled_again_and_told_so() {
     let running = start(world, eager(), 0);
     let wiped = running.world.volumes()[0].clone();
     wiped.wipe();
-    wiped.set(Mood::Rebuilding);
-    running.until(|_| wiped.mood() == Mood::Well).await;
+    wiped.set(FaultMode::Rebuilding);
+    running.until(|_| wiped.fault_mode() == FaultMode::Well).await;
     running.until_whole().await;
 }
 
@@ -148,9 +148,9 @@ async fn a_volume_goes_and_comes_back() {
     let world = World::with_objects(2, &[1, 1, 1, 1], 12);
     let running = start(world, eager(), 0);
     let gone = running.world.volumes()[0].clone();
-    gone.set(Mood::Unreachable);
+    gone.set(FaultMode::Unreachable);
     running.until(|world| log_says(world, "repaired")).await;
-    gone.set(Mood::Well);
+    gone.set(FaultMode::Well);
     running.until(|world| log_says(world, "dropped")).await;
     running.until_whole().await;
 }

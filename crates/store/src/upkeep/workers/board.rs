@@ -23,7 +23,7 @@ pub(super) struct Board {
 
 /// What a failure is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum About {
+pub(super) enum FailureSubject {
     /// One object.
     Key(Key),
     /// One partition.
@@ -31,14 +31,14 @@ pub(super) enum About {
     /// A worker's pass as a whole.
     Pass,
     /// Saving a worker's result.
-    Keeping,
+    Saving,
 }
 
 /// Current failures, with the order in which they began.
 #[derive(Default)]
 struct Failures {
     began: u64,
-    open: BTreeMap<About, (u64, String)>,
+    open: BTreeMap<FailureSubject, (u64, String)>,
 }
 
 impl Failures {
@@ -96,7 +96,7 @@ impl Board {
     }
 
     /// Records a failure.
-    pub(super) fn failed(&self, about: About, why: &dyn Display) {
+    pub(super) fn failed(&self, about: FailureSubject, why: &dyn Display) {
         let mut failures = self.failures.lock();
         failures.began += 1;
         let failure = (failures.began, why.to_string());
@@ -112,16 +112,16 @@ impl Board {
     }
 
     /// Removes failures that have been resolved or no longer matter.
-    pub(super) fn over(&self, is_over: impl Fn(&About) -> bool) {
+    pub(super) fn clear(&self, is_over: impl Fn(&FailureSubject) -> bool) {
         let mut failures = self.failures.lock();
         failures.open.retain(|about, _| !is_over(about));
         self.update(|status| status.last_error = failures.latest());
     }
 
     /// Records a result: a failure, or the end of one.
-    pub(super) fn ended<E: Display>(&self, about: About, result: Result<(), E>) {
+    pub(super) fn ended<E: Display>(&self, about: FailureSubject, result: Result<(), E>) {
         match result {
-            Ok(()) => self.over(|over| *over == about),
+            Ok(()) => self.clear(|over| *over == about),
             Err(error) => self.failed(about, &error),
         }
     }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
-use super::board::{About, Board};
+use super::board::{Board, FailureSubject};
 use super::shared::Shared;
-use crate::upkeep::scrub::in_any;
+use crate::upkeep::scrub::write_to_any;
 use crate::upkeep::{Census, census};
 
 /// Wait after the start, and between checks whether a task is due. Shorter would survey all volumes
@@ -22,7 +22,7 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
     let every_ms = u64::try_from(every.as_millis()).unwrap_or(u64::MAX);
     while shared.gate.sleep(LOOK_EVERY.min(every)).await && shared.gate.pass().await {
         let last_ms = shared.census.lock().as_ref().map_or(0, |census| census.time_ms);
-        if system::wall_ms().saturating_sub(last_ms) < every_ms || !shared.acts_for_all() {
+        if system::wall_ms().saturating_sub(last_ms) < every_ms || !shared.runs_cluster_tasks() {
             continue;
         }
         board.begin(None);
@@ -41,9 +41,9 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
         board.update(|status| {
             status.found += taken.replicas_bad + taken.replicas_missing + taken.objects_lost + taken.strays;
         });
-        let kept = keep(&shared.state_dirs, &taken);
+        let kept = save_census(&shared.state_dirs, &taken);
         board.ended(
-            About::Keeping,
+            FailureSubject::Saving,
             kept.map_err(|error| format!("save the census: {error}")),
         );
         *shared.census.lock() = Some(taken);
@@ -54,7 +54,7 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
 /// Aborts multipart uploads that are too old.
 pub(super) async fn expiries(shared: Arc<Shared>, board: Board) {
     while shared.gate.sleep(shared.settings.expire_every).await {
-        if !shared.acts_for_all() {
+        if !shared.runs_cluster_tasks() {
             continue;
         }
         board.begin(None);
@@ -65,7 +65,7 @@ pub(super) async fn expiries(shared: Arc<Shared>, board: Board) {
         if let Ok(count) = expired {
             board.update(|status| status.done = count);
         }
-        board.ended(About::Pass, expired.map(drop));
+        board.ended(FailureSubject::Pass, expired.map(drop));
         board.end();
     }
 }
@@ -81,9 +81,9 @@ pub(super) fn last_census(dirs: &[PathBuf]) -> Option<Census> {
     clippy::disallowed_methods,
     reason = "a census for display; if it is lost, the next one replaces it"
 )]
-fn keep(dirs: &[PathBuf], census: &Census) -> io::Result<()> {
+fn save_census(dirs: &[PathBuf], census: &Census) -> io::Result<()> {
     let text = serde_json::to_vec(census)?;
-    in_any(dirs, |dir| {
+    write_to_any(dirs, |dir| {
         let temporary = dir.join("census.tmp");
         let mut file = system::private::file()
             .write(true)

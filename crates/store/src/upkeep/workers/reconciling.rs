@@ -7,13 +7,13 @@ use futures_util::future::join_all;
 use store_protocol::{Partition, VolumeId};
 use tokio::time::Instant;
 
-use super::board::{About, Board};
+use super::board::{Board, FailureSubject};
 use super::pending::Urgency;
 use super::shared::{Shared, all_partitions};
 use crate::cluster::Topology;
-use crate::upkeep::moved::Moved;
+use crate::upkeep::moved::MoveCheck;
 use crate::upkeep::rebuild;
-use crate::upkeep::reconcile::{Gathered, Walk};
+use crate::upkeep::reconcile::{VolumeReports, Walk};
 
 /// Partitions in parallel: one being read and one being written for each of two disks.
 const PARTITIONS_AT_ONCE: usize = 4;
@@ -25,7 +25,9 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
         if !partitions.is_empty() {
             match urgency {
                 Urgency::Routine => routine(&shared, &board, partitions).await,
-                Urgency::AtOnce | Urgency::ByMe => at_once(&shared, &board, urgency, partitions).await,
+                Urgency::AtOnce | Urgency::ByMe => {
+                    reconcile_urgent(&shared, &board, urgency, partitions).await
+                }
             }
             continue;
         }
@@ -45,7 +47,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
 }
 
 /// Reconciles urgent partitions, each gathered by itself.
-async fn at_once(shared: &Shared, board: &Board, urgency: Urgency, partitions: Vec<Partition>) {
+async fn reconcile_urgent(shared: &Shared, board: &Board, urgency: Urgency, partitions: Vec<Partition>) {
     begin(shared, board, partitions.len());
     let work = partitions
         .into_iter()
@@ -58,7 +60,7 @@ async fn at_once(shared: &Shared, board: &Board, urgency: Urgency, partitions: V
 async fn routine(shared: &Shared, board: &Board, first: Vec<Partition>) {
     let topology = shared.cluster().topology();
     let waiting = first.iter().copied().chain(shared.pending.routine());
-    let mine = waiting.filter(|partition| shared.looks_after(&topology, *partition));
+    let mine = waiting.filter(|partition| shared.is_responsible_for(&topology, *partition));
     let mut walk = Walk::new(&topology, &shared.reconciler.outages, mine.collect::<Vec<_>>());
     let mut partitions = first;
     while !partitions.is_empty() {
@@ -66,8 +68,9 @@ async fn routine(shared: &Shared, board: &Board, first: Vec<Partition>) {
         if !shared.gate.pass().await {
             return;
         }
-        let is_new =
-            |partition: &Partition| shared.looks_after(&topology, *partition) && !walk.holds(*partition);
+        let is_new = |partition: &Partition| {
+            shared.is_responsible_for(&topology, *partition) && !walk.holds(*partition)
+        };
         if partitions.iter().any(is_new) || shared.cluster().topology().layouts != topology.layouts {
             shared.pending.add(partitions, Urgency::Routine);
             return;
@@ -103,13 +106,17 @@ async fn one(
     board: &Board,
     urgency: Urgency,
     partition: Partition,
-    found: Option<Gathered>,
+    found: Option<VolumeReports>,
 ) {
     let topology = shared.cluster().topology();
-    if urgency == Urgency::ByMe || shared.looks_after(&topology, partition) {
+    if urgency == Urgency::ByMe || shared.is_responsible_for(&topology, partition) {
         let (reconciler, cluster) = (&shared.reconciler, shared.cluster());
         let done = match found {
-            Some(found) => reconciler.walked(cluster, &topology, partition, &found).await,
+            Some(found) => {
+                reconciler
+                    .reconcile_walked(cluster, &topology, partition, &found)
+                    .await
+            }
             None => reconciler.partition(cluster, partition).await,
         };
         board.update(|status| {
@@ -119,8 +126,8 @@ async fn one(
         });
         let failure = done.failures.last();
         let failure = failure.map_or(Ok(()), |(what, why)| Err(format!("{what}: {why}")));
-        board.ended(About::Partition(partition), failure);
-        shared.put_right(partition, &done);
+        board.ended(FailureSubject::Partition(partition), failure);
+        shared.clear_failures(partition, &done);
         if done.is_complete() {
             for volume in shared.pending.done(partition, urgency) {
                 rebuilt(&topology, &volume).await;
@@ -142,19 +149,19 @@ async fn rebuilt(topology: &Topology, volume: &VolumeId) {
 /// Checks whether everything has moved. Stops at the first partition that has not.
 async fn end_layout_change(shared: &Shared) {
     let topology = shared.cluster().topology();
-    if topology.layouts.older.is_empty() || !shared.pending.is_settled() || !shared.acts_for_all() {
+    if topology.layouts.older.is_empty() || !shared.pending.is_settled() || !shared.runs_cluster_tasks() {
         return;
     }
-    let mut moved = Moved::begin(&topology).await;
+    let mut moved = MoveCheck::begin(&topology).await;
     let mut walk = Walk::new(&topology, &shared.reconciler.outages, all_partitions());
-    while moved.is_hopeful() && !shared.gate.is_stopped() {
+    while moved.can_succeed() && !shared.gate.is_stopped() {
         let Some((partition, found)) = walk.next().await else {
             break;
         };
         moved.add(
             &topology,
             partition,
-            &shared.reconciler.standing(&topology, &found),
+            &shared.reconciler.partition_state(&topology, &found),
         );
     }
     if moved.finish(shared.cluster(), &topology).await {

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use store_protocol::Key;
 
-use super::board::{About, Board};
+use super::board::{Board, FailureSubject};
 use super::shared::Shared;
 
 /// Interval between checks of the queue if nothing is added.
@@ -65,5 +65,5 @@ async fn repair(shared: &Shared, board: &Board, key: Key) {
         (None, Some((key, why))) => Err(format!("{key} is lost: {why}")),
         (None, None) => Ok(()),
     };
-    board.ended(About::Key(key), failure);
+    board.ended(FailureSubject::Key(key), failure);
 }

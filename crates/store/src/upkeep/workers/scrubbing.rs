@@ -6,7 +6,7 @@ use std::sync::Arc;
 use store_protocol::{PARTITIONS, Partition, Volume, VolumeError, VolumeId};
 use tokio::time::{Duration, Instant};
 
-use super::board::{About, Board};
+use super::board::{Board, FailureSubject};
 use super::shared::Shared;
 use crate::upkeep::ScrubState;
 use crate::upkeep::scrub::{Reading, Replica};
@@ -44,7 +44,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board, id: VolumeId) {
     while !shared.gate.is_stopped() {
         if scrub.is_due() {
             let ended = scrub.pass().await;
-            scrub.board.ended(About::Pass, ended);
+            scrub.board.ended(FailureSubject::Pass, ended);
             scrub.save();
         }
         scrub.board.idle();
@@ -171,5 +171,5 @@ fn save(shared: &Shared, board: &Board, id: &VolumeId, state: &ScrubState) {
         tracing::warn!(volume = %id, %error, "the scrub position cannot be saved");
     }
     let saved = saved.map_err(|error| format!("save the scrub position: {error}"));
-    board.ended(About::Keeping, saved);
+    board.ended(FailureSubject::Saving, saved);
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use store_protocol::{Key, NodeId, PARTITIONS, Partition, VolumeId};
 
-use super::board::{About, Board};
+use super::board::{Board, FailureSubject};
 use super::pending::Pending;
 use crate::client::Store;
 use crate::cluster::{Cluster, Topology};
 use crate::upkeep::gate::Gate;
-use crate::upkeep::reconcile::{Done, Reconciler};
+use crate::upkeep::reconcile::{ReconcileResult, Reconciler};
 use crate::upkeep::{Census, RepairQueue, ScrubFiles, UpkeepSettings};
 
 /// State shared by the workers.
@@ -36,18 +36,17 @@ impl Shared {
 
     /// Clears the failures of a partition's keys after it was looked at, except keys that are lost
     /// or that failed again.
-    pub(super) fn put_right(&self, partition: Partition, done: &Done) {
+    pub(super) fn clear_failures(&self, partition: Partition, done: &ReconcileResult) {
         let fails = |key: &Key| {
             let failed = |(what, _): &(String, String)| *what == key.to_string();
             done.lost.iter().any(|(lost, _)| lost == key) || done.failures.iter().any(failed)
         };
-        let is_over =
-            |about: &About| matches!(about, About::Key(key) if key.partition() == partition && !fails(key));
-        self.boards.lock().iter().for_each(|board| board.over(is_over));
+        let is_over = |about: &FailureSubject| matches!(about, FailureSubject::Key(key) if key.partition() == partition && !fails(key));
+        self.boards.lock().iter().for_each(|board| board.clear(is_over));
     }
 
     /// Returns whether this node looks after a partition now.
-    pub(super) fn looks_after(&self, topology: &Topology, partition: Partition) -> bool {
+    pub(super) fn is_responsible_for(&self, topology: &Topology, partition: Partition) -> bool {
         let Some(me) = self.cluster().me() else {
             return true;
         };
@@ -62,8 +61,8 @@ impl Shared {
     }
 
     /// Returns whether this node does the tasks that only one node of a cluster does.
-    pub(super) fn acts_for_all(&self) -> bool {
-        self.looks_after(&self.cluster().topology(), Partition(0))
+    pub(super) fn runs_cluster_tasks(&self) -> bool {
+        self.is_responsible_for(&self.cluster().topology(), Partition(0))
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
         watch.layouts(&topology);
         watch.volumes(&topology).await;
         watch.clock();
-        if shared.acts_for_all() {
+        if shared.runs_cluster_tasks() {
             tell_nodes(&shared, &topology).await;
         }
         board.update(|status| status.done = watch.health.len() as u64);
@@ -73,7 +73,7 @@ impl Watch {
     }
 
     async fn volumes(&mut self, topology: &Topology) {
-        let looks = topology.volumes.values().map(|volume| self.look(volume));
+        let looks = topology.volumes.values().map(|volume| self.health(volume));
         let now: BTreeMap<_, _> = join_all(looks).await.into_iter().collect();
         for (id, health) in &now {
             let before = self.health.get(id).copied();
@@ -87,7 +87,7 @@ impl Watch {
         self.health = now;
     }
 
-    async fn look(&self, volume: &Arc<dyn Volume>) -> (VolumeId, Health) {
+    async fn health(&self, volume: &Arc<dyn Volume>) -> (VolumeId, Health) {
         let id = volume.id();
         let outages = &self.shared.reconciler.outages;
         let answer = within(
@@ -115,7 +115,7 @@ impl Watch {
     fn changed(&self, topology: &Topology, id: &VolumeId, before: Option<Health>, now: Health) {
         // A volume of this node logs its own changes.
         if !self.shared.local.contains(id) || now == Health::AwayLong {
-            tell(id, before, now);
+            log_change(id, before, now);
         }
         let came_back = matches!(before, Some(Health::Away | Health::AwayLong)) && now == Health::There;
         if came_back {
@@ -150,7 +150,7 @@ impl Watch {
 }
 
 /// Logs a change for operators.
-fn tell(id: &VolumeId, before: Option<Health>, now: Health) {
+fn log_change(id: &VolumeId, before: Option<Health>, now: Health) {
     let said = match (before, now) {
         (None, Health::There) => return,
         (_, Health::Away) => "does not answer, or is out of service",
