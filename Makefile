@@ -14,7 +14,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo sql install install-files deb deb-files python test test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-words lint-code \
+.PHONY: help demo sql install install-files deb deb-files python test test-fast test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-words lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone need-python
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
 	@echo 'make sql          builds weft-sql, which answers SQL: 40 to 50 minutes of processor time, once'
 	@echo 'make python       the Python package weft, in an environment of its own: $(PYTHON_VENV)'
+	@echo 'make test-fast    units, models and the command line: some minutes, once they are compiled'
 	@echo 'make test         all tests'
 	@echo 'make bench        measurements, beside peers and published figures'
 	@echo 'make bench-full   the same at full size: two hours, 45 GB of disk'
@@ -68,10 +69,12 @@ deb: need-cargo
 
 # The package of programs that are built.
 DEB = $(CARGO_TARGET_DIR)/deb
+# Level of compression, 0 to 9.
+DEB_LEVEL ?= 6
 deb-files:
 	rm -rf '$(DEB)/root'
 	$(MAKE) -s install-files PREFIX=/usr DESTDIR='$(DEB)/root'
-	packaging/deb/make.sh '$(DEB)/root' '$(DEB)'
+	DEB_LEVEL='$(DEB_LEVEL)' packaging/deb/make.sh '$(DEB)/root' '$(DEB)'
 
 # The benchmarks are not tests: they are built by `make bench` and `make lint`.
 # Built as the user's environment says (proxies, compilers), run without it; one failing suite does not hide the others.
@@ -79,6 +82,15 @@ deb-files:
 # What answers SQL is built apart from the rest, as people build it.
 TESTS = --config .ci/tests.toml --release --workspace --exclude bench --exclude contest --exclude peers --exclude sql --exclude weft-sql
 TESTS_SQL = --config .ci/tests.toml --release -p sql -p weft-sql
+# Parts of the command line's suite that start many processes, wait for clocks, or need other tools.
+SLOW = addresses:: bombs:: cache:: gateway:: install:: new_files:: other_tools package_lists:: packages::members \
+    packages::a_stale rebuild:: redact::real rights::a_rule_changed s3_face:: serve::a_read_only serve::files_are \
+    serve_policies:: store::alone::a_command store::away:: store::served::
+test-fast: need-cargo
+	.ci/clean $(CARGO) test $(TESTS) --lib --bins
+	.ci/clean $(CARGO) test $(TESTS) --doc
+	.ci/clean $(CARGO) test $(TESTS) --test cli -- $(addprefix --skip ,$(SLOW))
+
 test: need-cargo need-chromium need-clients test-absences
 	@if [ -n "$(SHARED_DATA)" ]; then echo 'test data: $(SHARED_DATA)'; \
 	else echo 'test data: ../shared/data is missing; tests of real files are skipped'; fi

@@ -38,5 +38,5 @@ sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@SIZE@
     "$here/control" >"$root/DEBIAN/control"
 
 package="$output/weft_${version}_$architecture.deb"
-dpkg-deb --root-owner-group -Zxz --build "$root" "$package" >/dev/null
+dpkg-deb --root-owner-group -Zxz "-z${DEB_LEVEL:-6}" --build "$root" "$package" >/dev/null
 echo "$package"

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::capsule::Batch;
-use crate::input_rows::{From, InputRows, Rows, RowsError};
+use crate::input_rows::{InputRows, RowOrigin, Rows, RowsError};
 use crate::remote_inputs::sources;
 
 pub(crate) fn link_scope(name: &str) -> PyResult<LinkScope> {
@@ -85,7 +85,7 @@ impl Input {
         epoch: u64,
     ) -> PyResult<Batches> {
         let asked: PyResult<Vec<Rows>> = tables.iter().map(|name| rows_named(name)).collect();
-        let from = From {
+        let from = RowOrigin {
             id: self.id(),
             name,
             digest: self.0.digest().to_owned(),

@@ -72,7 +72,7 @@ impl std::error::Error for RowsError {}
 
 /// Columns that describe the input of a row.
 #[derive(Debug, Clone)]
-pub(crate) struct From {
+pub(crate) struct RowOrigin {
     pub(crate) id: i64,
     pub(crate) name: String,
     pub(crate) digest: String,
@@ -82,7 +82,7 @@ pub(crate) struct From {
 
 /// An input that is being read.
 pub(crate) struct InputRows {
-    from: From,
+    from: RowOrigin,
     parts: Parts,
     tables: Vec<TableRows>,
     quarantined: Option<Vec<(Span, Defect)>>,
@@ -93,7 +93,7 @@ pub(crate) struct InputRows {
 impl InputRows {
     pub(crate) fn new(
         input: &OneInput,
-        from: From,
+        from: RowOrigin,
         links: LinkScope,
         asked: &[Rows],
     ) -> Result<InputRows, ReadError> {
@@ -128,7 +128,7 @@ impl InputRows {
     fn add(&mut self, part: Part) -> Result<(), ArrowError> {
         match part {
             Part::Capture(capture) => {
-                let From {
+                let RowOrigin {
                     id,
                     name,
                     digest,
@@ -202,7 +202,7 @@ fn quarantine_schema() -> SchemaRef {
     ]))
 }
 
-fn quarantine_batch(from: &From, rows: &[(Span, Defect)]) -> Result<RecordBatch, ArrowError> {
+fn quarantine_batch(from: &RowOrigin, rows: &[(Span, Defect)]) -> Result<RecordBatch, ArrowError> {
     let texts = |text: &dyn Fn(&(Span, Defect)) -> String| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(rows.iter().map(text)))
     };

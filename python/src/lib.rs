@@ -9,7 +9,7 @@
 mod archive_object;
 mod arrow;
 mod capsule;
-mod found;
+mod find_inputs;
 mod input_object;
 mod input_rows;
 mod remote_inputs;
@@ -26,7 +26,7 @@ mod _weft {
     #[pymodule_export]
     use super::capsule::Batch;
     #[pymodule_export]
-    use super::found::{find_inputs, is_record_file_name};
+    use super::find_inputs::{find_inputs, is_record_file_name};
     #[pymodule_export]
     use super::input_object::{Batches, Input};
     #[pymodule_export]

@@ -30,12 +30,14 @@ impl InputSource for RemoteInputs {
 
     fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
         let looked = self.0.stat(addresses).into_iter();
-        looked.map(|stat| stat.map(|stat| stat.map(seen))).collect()
+        looked.map(|stat| stat.map(|stat| stat.map(input_stat))).collect()
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
         let listed = self.0.list(folder)?.into_iter();
-        Ok(listed.map(|(address, stat)| (address, seen(stat))).collect())
+        Ok(listed
+            .map(|(address, stat)| (address, input_stat(stat)))
+            .collect())
     }
 
     fn open(&self, address: &str, expected: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
@@ -48,7 +50,7 @@ impl InputSource for RemoteInputs {
     }
 }
 
-fn seen(stat: remote::Stat) -> Stat {
+fn input_stat(stat: remote::Stat) -> Stat {
     Stat {
         size: stat.size,
         validator: stat.validator,

@@ -12,9 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::capsule;
-use crate::found;
+use crate::find_inputs;
 use crate::input_object::{link_scope, rows_named};
-use crate::input_rows::{From, InputRows, Rows, RowsError};
+use crate::input_rows::{InputRows, RowOrigin, Rows, RowsError};
 use crate::remote_inputs::sources;
 
 /// One table of several inputs. Each stream made from it reads them again from the first.
@@ -37,7 +37,7 @@ impl Stream {
         copies: PathBuf,
     ) -> PyResult<Stream> {
         let (rows, links) = (rows_named(table)?, link_scope(links)?);
-        let inputs = py.detach(|| found::find(&arguments))?;
+        let inputs = py.detach(|| find_inputs::find(&arguments))?;
         if let Some((input, problem)) = inputs
             .iter()
             .find_map(|input| Some((input, input.problem.as_ref()?)))
@@ -108,7 +108,7 @@ impl Reader {
             self.left.clear();
             ArrowError::IoError(format!("read {}: {error}", found.location), error)
         })?;
-        let from = From {
+        let from = RowOrigin {
             id: facts::input_id_of(input.digest()),
             name: found.name.clone(),
             digest: input.digest().to_owned(),

@@ -1,13 +1,13 @@
-"""Web archives as tables, and questions to archives of Weft.
+"""Reads web archives as tables, and queries archives of Weft.
 
 ``captures``, ``links``, ``texts`` and ``quarantine`` read WARC, ARC, WAT and WET files as Arrow record batches, with the
-reader and the extraction of the program ``weft``::
+reader and extraction of the program ``weft``::
 
     import weft
     weft.captures("crawl.warc.gz").read_pandas()
 
-``open`` opens an archive that ``weft load`` made, for questions, for its tables and for SQL. ``weft.spark`` does what loads
-do, without an archive, on a cluster.
+``open`` opens an archive that ``weft load`` created: queries, tables, SQL. ``weft.spark`` loads inputs on a cluster, without
+an archive.
 """
 
 import os
@@ -34,36 +34,36 @@ __all__ = [
     "texts",
 ]
 
-#: A path, a folder, a pattern, a path list or an address, as ``weft load`` takes them.
+#: A path, folder, pattern, path list or address, as for ``weft load``.
 Input = Union[str, "os.PathLike[str]"]
 
-#: Which links count: all, or those to other domains.
+#: Which links to return: all, or only those to other domains.
 Links = Literal["all", "external"]
 
 
 def captures(*inputs: Input, links: Links = "all") -> pyarrow.RecordBatchReader:
-    """The captures of inputs, one a row, in the order of the files.
+    """Returns the captures of inputs, one per row, in file order.
 
-    Columns are those of the table ``captures`` (docs/facts.md). Beyond an archive the number of an input (``input_id``)
-    comes from its digest, and ``epoch`` is 0.
+    The columns are those of the table ``captures`` (docs/facts.md). Outside an archive, ``input_id`` is derived from the
+    digest of the input, and ``epoch`` is 0.
 
-    Raises ``OSError`` if an input cannot be read. Damaged parts are no error: see :func:`quarantine`.
+    Raises ``OSError`` if an input cannot be read. Damaged parts raise nothing: see :func:`quarantine`.
     """
     return _read(inputs, "captures", links)
 
 
 def links(*inputs: Input, links: Links = "all") -> pyarrow.RecordBatchReader:
-    """The links of all captures of inputs, one a row: columns of the table ``links`` (docs/facts.md)."""
+    """Returns the links of all captures of inputs, one per row (table ``links`` of docs/facts.md)."""
     return _read(inputs, "links", links)
 
 
 def texts(*inputs: Input) -> pyarrow.RecordBatchReader:
-    """The texts of all pages of inputs, one a row: columns of the table ``texts`` (docs/facts.md)."""
+    """Returns the texts of all pages of inputs, one per row (table ``texts`` of docs/facts.md)."""
     return _read(inputs, "texts", "all")
 
 
 def quarantine(*inputs: Input) -> pyarrow.RecordBatchReader:
-    """What could not be used of inputs: ``input``, ``offset``, ``length``, ``reason``, ``detail`` and others."""
+    """Returns the unusable parts of inputs: ``input``, ``offset``, ``length``, ``reason``, ``detail`` and others."""
     return _read(inputs, "quarantine", "all")
 
 
@@ -72,9 +72,9 @@ def stream(
     table: Literal["captures", "links", "texts", "quarantine"] = "captures",
     links: Links = "all",
 ) -> Stream:
-    """The same as an object of Arrow's PyCapsule interface, which may be read any number of times.
+    """Returns the same rows through Arrow's PyCapsule interface. They can be read any number of times.
 
-    Polars, DuckDB, pandas and others take it as it is: ``polars.DataFrame(weft.stream("crawl.warc.gz", table="links"))``.
+    Polars, DuckDB, pandas and others accept it directly: ``polars.DataFrame(weft.stream("crawl.warc.gz", table="links"))``.
     """
     if not inputs:
         raise TypeError("name at least one input")
@@ -82,10 +82,10 @@ def stream(
 
 
 def open(folder: Input = "weft-archive") -> Archive:
-    """Opens an archive, for questions.
+    """Opens an archive for queries.
 
-    If another process has it open (``weft serve``, a load), that one is asked. Raises :class:`weft.Error` if there is no
-    archive.
+    If another process has it open (``weft serve``, a load), that process answers. Raises :class:`weft.Error` if the
+    archive does not exist.
     """
     return Archive(folder)
 
@@ -95,5 +95,5 @@ def _read(inputs: tuple, table: str, links: str) -> pyarrow.RecordBatchReader:
 
 
 def _copies() -> str:
-    """Where inputs at addresses are copied to while they are read."""
+    """Returns the folder for temporary copies of inputs at addresses."""
     return tempfile.gettempdir()

@@ -1,4 +1,4 @@
-"""An archive that ``weft load`` made: questions, tables, SQL."""
+"""An archive that ``weft load`` created: queries, tables, SQL."""
 
 import json
 import os
@@ -16,9 +16,9 @@ from weft import _weft
 
 
 class Archive:
-    """An open archive. Answers are those of the program with ``--json``, as dictionaries.
+    """An open archive. Answers equal those of the program with ``--json``, as dictionaries.
 
-    Raises :class:`weft.Error` if a question has no answer; its second argument is ``not_found``, ``bad_request``,
+    Methods raise :class:`weft.Error` if a query fails; its second argument is ``not_found``, ``bad_request``,
     ``unavailable`` or ``internal``.
     """
 
@@ -30,38 +30,38 @@ class Archive:
 
     @property
     def folder(self) -> Path:
-        """Its folder, absolute."""
+        """The absolute path of its folder."""
         return Path(self._archive.folder)
 
     def search(
         self, query: str, *, limit: int = 10, after: Optional[str] = None, facets: bool = False
     ) -> "dict[str, Any]":
-        """Pages with these words: ``hits``, ``total``, ``next`` (to be given as ``after``), ``notes``.
+        """Searches pages. Returns ``hits``, ``total``, ``next`` (to pass as ``after``) and ``notes``.
 
-        The query is written as for ``weft search``: quotes, ``-word``, ``OR``, ``site:``, ``title:`` and others.
+        The query has the syntax of ``weft search``: quotes, ``-word``, ``OR``, ``site:``, ``title:`` and others.
         """
         return self._ask("search", query=query, limit=limit, after=after, facets=facets)
 
     def inlinks(self, url: str, *, limit: int = 100, after: Optional[str] = None) -> "dict[str, Any]":
-        """Links to a URL from the newest version of each page: ``rows``, ``total``, ``next``."""
+        """Returns the links to a URL from current versions of pages: ``rows``, ``total``, ``next``."""
         return self._ask("inlinks", url=url, limit=limit, after=after)
 
     def outlinks(self, url: str, *, limit: int = 100, after: Optional[str] = None) -> "dict[str, Any]":
-        """Links of the newest version of a page: ``rows``, ``total``, ``next``."""
+        """Returns the links of the current version of a page: ``rows``, ``total``, ``next``."""
         return self._ask("outlinks", url=url, limit=limit, after=after)
 
     def page(self, url: str) -> "dict[str, Any]":
-        """All that is known of a URL: its captures, counts of links, the beginning of its text."""
+        """Returns the captures of a URL, its numbers of links, and the beginning of its text."""
         return self._ask("page", url=url)
 
     def status(self) -> "dict[str, Any]":
-        """The size and state of the archive."""
+        """Returns the size and state of the archive."""
         return self._ask("status")
 
     def facts(self) -> "Facts":
-        """The archive's tables of all captures and links.
+        """Returns the archive's tables of all captures and links.
 
-        Raises :class:`weft.Error` if it keeps none.
+        Raises :class:`weft.Error` if it keeps no facts.
         """
         place = self.status()["facts_place"]
         if place == "none":
@@ -69,21 +69,21 @@ class Archive:
         return Facts(self.folder / "facts" if place == "archive" else Path(place))
 
     def sql(self, query: str) -> pyarrow.Table:
-        """The rows of a query in SQL over the archive's tables and views.
+        """Runs an SQL query over the archive's tables and views, and returns its rows.
 
-        The program ``weft-sql`` runs it: the one that the variable ``WEFT_SQL`` names, else the one beside ``weft`` or
-        elsewhere on ``PATH``. Raises ``FileNotFoundError`` if there is none, and ``ValueError`` with the program's words if
+        The program ``weft-sql`` runs it: the one named by the variable ``WEFT_SQL``, else the one next to ``weft``, else
+        the one on ``PATH``. Raises ``FileNotFoundError`` if there is none, and ``ValueError`` with the program's message if
         the query fails.
         """
         command = [_sql_program(), "--archive", str(self.folder), "--format", "arrow", query]
-        # A file, because two pipes that are read in turn may block one another.
+        # A file, because reading two pipes in turn can deadlock.
         with tempfile.TemporaryFile() as said:
             with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said) as run:
                 try:
                     table = pyarrow.ipc.open_stream(run.stdout).read_all()
                 except pyarrow.ArrowInvalid:
                     table = None
-                # What is left would keep the program waiting.
+                # Otherwise the program would wait for a reader.
                 run.stdout.close()
             said.seek(0)
             words = said.read().decode(errors="replace").strip()
@@ -109,7 +109,7 @@ def _sql_program() -> str:
     found = shutil.which("weft-sql")
     if found is None:
         raise FileNotFoundError(
-            "the program weft-sql is not on PATH: build it (make sql), or name it with the variable WEFT_SQL"
+            "the program weft-sql is not on PATH: build it (make sql), or set WEFT_SQL to its path"
         )
     return found
 
@@ -125,25 +125,25 @@ class Facts:
 
     @property
     def captures(self) -> "FactsTable":
-        """One row a capture."""
+        """One row per capture."""
         return FactsTable(self.folder / "captures")
 
     @property
     def links(self) -> "FactsTable":
-        """One row a link of a capture."""
+        """One row per link of a capture."""
         return FactsTable(self.folder / "links")
 
     @property
     def texts(self) -> "FactsTable":
-        """One row a text, if the archive keeps them (``weft load --facts-text``)."""
+        """One row per text, if the archive keeps them (``weft load --facts-text``)."""
         return FactsTable(self.folder / "texts")
 
 
 class FactsTable:
-    """A table of facts, as it is whenever it is asked.
+    """A table of facts. Each access reads its current version.
 
-    Polars, DuckDB and pandas take it as it is (it is an Arrow stream); ``str(table)`` is the folder for engines that read
-    Delta Lake themselves: ``polars.scan_delta(str(table))``. What knows the files needs the package ``deltalake``.
+    Polars, DuckDB and pandas accept it directly (it is an Arrow stream); ``str(table)`` is the folder for engines that read
+    Delta Lake themselves: ``polars.scan_delta(str(table))``. Methods that list files need the package ``deltalake``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -156,7 +156,7 @@ class FactsTable:
         return f"FactsTable({str(self.folder)!r})"
 
     def delta(self) -> Any:
-        """The table as ``deltalake.DeltaTable``: its history, its versions, compaction."""
+        """Returns the table as ``deltalake.DeltaTable``, with history, versions and compaction."""
         try:
             import deltalake
         except ImportError as error:
@@ -164,21 +164,21 @@ class FactsTable:
         return deltalake.DeltaTable(str(self.folder))
 
     def files(self) -> List[str]:
-        """The Parquet files that count now. Others in the folder do not, or not yet."""
+        """Returns the Parquet files of the current version. The folder may contain others."""
         return [str(file) for file in self.delta().file_uris()]
 
     def dataset(self) -> pyarrow.dataset.Dataset:
-        """The files that count now, as a dataset of pyarrow: columns and conditions are read from disk alone."""
+        """Returns the current files as a pyarrow dataset, which reads only the columns and rows that are needed."""
         table = self.delta()
         files = [str(file) for file in table.file_uris()]
         return pyarrow.dataset.dataset(files, schema=pyarrow.schema(table.schema()), format="parquet")
 
     def to_arrow(self) -> pyarrow.Table:
-        """All rows."""
+        """Returns all rows."""
         return self.dataset().to_table()
 
     def batches(self) -> Iterator[pyarrow.RecordBatch]:
-        """All rows, some at a time."""
+        """Iterates over all rows in batches."""
         return self.dataset().to_batches()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:

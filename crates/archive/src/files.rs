@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use extract::{DocumentScope, LinkScope};
-use overlay::{Overlay, make_readable};
+use engine::{Overlay, make_readable};
 use serde::{Deserialize, Serialize};
 
 use crate::OpenError;

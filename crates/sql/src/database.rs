@@ -34,16 +34,16 @@ use remote::{Remote, S3Settings};
 use tokio::time::Instant;
 
 use crate::SqlError;
-use crate::fact_tables::{FactTables, Wanted};
-use crate::file_tables::{FileCatalogue, FileTable, FilesOf};
+use crate::fact_tables::{EpochRange, FactTables};
+use crate::facts_folder::FactsFolder;
+use crate::file_tables::{FileCatalogue, FileTable, FileTableProvider};
 use crate::functions;
 use crate::handle::Handle;
-use crate::live::Live;
+use crate::live_tables::LiveTableProvider;
 use crate::memory::{Sharing, runtime};
-use crate::place::Place;
 use crate::stopping::{Stop, YieldingJoins};
-use crate::subqueries::mended;
-use crate::table_functions::{InlinksOf, Search};
+use crate::subqueries::rewrite_subqueries;
+use crate::table_functions::{InlinksFunction, SearchFunction};
 use crate::tables::{LiveTable, TABLES, TableInfo};
 use crate::views::view_statement;
 
@@ -143,7 +143,7 @@ impl fmt::Debug for Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        self.stop.ask();
+        self.stop.request();
     }
 }
 
@@ -167,7 +167,7 @@ impl Answer {
             },
         };
         match (next?, &self.facts) {
-            (Err(error), Some(facts)) => Some(Err(facts.explained(error.into()).await)),
+            (Err(error), Some(facts)) => Some(Err(facts.diagnose_damage(error.into()).await)),
             (batch, _) => Some(batch.map_err(SqlError::from)),
         }
     }
@@ -255,7 +255,7 @@ impl Database {
         };
         let facts = self.facts.lock().clone();
         let (context, epoch, stream) = match (planned, &facts) {
-            (Err(error), Some(facts)) => return Err(facts.explained(error).await),
+            (Err(error), Some(facts)) => return Err(facts.diagnose_damage(error).await),
             (planned, _) => planned?,
         };
         Ok(Answer {
@@ -274,7 +274,7 @@ impl Database {
     /// [`SqlError`].
     pub async fn columns_of(&self, statement: &str, settings: &QuerySettings) -> Result<SchemaRef, SqlError> {
         let (context, _) = self.context(self.cut().await?, settings).await?;
-        Ok(planned(&context, statement, settings, &Stop::new())
+        Ok(plan_statement(&context, statement, settings, &Stop::new())
             .await?
             .schema())
     }
@@ -306,7 +306,7 @@ impl Database {
         let handle = self.handle.clone();
         // Opening an archive blocks while other processes use it.
         let cut = system::blocking(move || handle.cut());
-        Ok(Arc::new(cut.await.map_err(panicked)??))
+        Ok(Arc::new(cut.await.map_err(thread_error)??))
     }
 
     /// Executes a statement on a cut.
@@ -343,8 +343,8 @@ impl Database {
         let kept = facts.take().filter(|kept| kept.address() == place);
         let kept = match kept {
             Some(kept) => kept,
-            None => match Place::new(&place, &self.remote) {
-                Ok(place) => Arc::new(FactTables::new(place)),
+            None => match FactsFolder::new(&place, &self.remote) {
+                Ok(folder) => Arc::new(FactTables::new(folder)),
                 Err(error) => return Ok(Err(format!("the facts of this archive are unreachable: {error}"))),
             },
         };
@@ -371,7 +371,7 @@ impl Database {
         let tables = Arc::new(Tables {
             facts: self.facts(cut.archive())?,
             files: self.files.clone(),
-            of_definitions: RwLock::default(),
+            defined_views: RwLock::default(),
             state: RwLock::default(),
             is_newest: settings.at_epoch.is_none(),
             base_names: settings.base_names,
@@ -382,10 +382,10 @@ impl Database {
         schemas.register_schema(SCHEMA, tables.clone())?;
         let catalogs = MemoryCatalogProviderList::new();
         catalogs.register_catalog(CATALOG.to_owned(), Arc::new(schemas));
-        let search = Search {
+        let search = SearchFunction {
             cut: tables.cut.clone(),
         };
-        let inlinks = InlinksOf {
+        let inlinks = InlinksFunction {
             cut: tables.cut.clone(),
         };
         let mut config = self.base.config().clone();
@@ -426,7 +426,7 @@ impl Database {
                 };
                 let plan = context.state().create_logical_plan(statement).await?;
                 let table = ViewTable::new(plan, None);
-                tables.of_definitions.write().insert(view.name(), Arc::new(table));
+                tables.defined_views.write().insert(view.name(), Arc::new(table));
             }
         }
         Ok((context, epoch))
@@ -456,12 +456,12 @@ async fn run(
     settings: &QuerySettings,
     stop: &Stop,
 ) -> Result<SendableRecordBatchStream, SqlError> {
-    let plan = planned(context, statement, settings, stop).await?;
+    let plan = plan_statement(context, statement, settings, stop).await?;
     Ok(execute_stream(plan, context.task_ctx())?)
 }
 
 /// Plans a read-only statement.
-async fn planned(
+async fn plan_statement(
     context: &SessionContext,
     statement: &str,
     settings: &QuerySettings,
@@ -484,10 +484,10 @@ async fn planned(
             what: what.to_owned(),
         });
     }
-    let told = |error| with_tables(SqlError::from(error));
-    let plan = state.statement_to_plan(parsed).await.map_err(told)?;
+    let explain = |error| list_tables_if_unknown(SqlError::from(error));
+    let plan = state.statement_to_plan(parsed).await.map_err(explain)?;
     reads.verify_plan(&plan)?;
-    let plan = mended(plan).map_err(told)?;
+    let plan = rewrite_subqueries(plan).map_err(explain)?;
     if settings.base_names && matches!(plan, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_)) {
         return Err(SqlError::Statement {
             message: "EXPLAIN shows the full paths of files, which only the archive's owner may see, on \
@@ -498,13 +498,13 @@ async fn planned(
         });
     }
     // Added after optimisation, so that no rule moves the conditions that stop the statement.
-    let plan = stop.within(state.optimize(&plan).map_err(told)?)?;
+    let plan = stop.guard_joins(state.optimize(&plan).map_err(explain)?)?;
     let planned = state.query_planner().create_physical_plan(&plan, &state).await;
-    planned.map_err(told)
+    planned.map_err(explain)
 }
 
 /// Lists the existing tables if a statement names an unknown one.
-fn with_tables(error: SqlError) -> SqlError {
+fn list_tables_if_unknown(error: SqlError) -> SqlError {
     let prefix = format!("table '{CATALOG}.{SCHEMA}.");
     match error {
         SqlError::Statement {
@@ -531,7 +531,7 @@ fn with_tables(error: SqlError) -> SqlError {
     }
 }
 
-pub(crate) fn panicked(error: tokio::task::JoinError) -> SqlError {
+pub(crate) fn thread_error(error: tokio::task::JoinError) -> SqlError {
     SqlError::Execution(format!("a thread failed: {error}"))
 }
 
@@ -547,7 +547,7 @@ struct Tables {
     facts: Result<Arc<FactTables>, String>,
     files: Arc<FileCatalogue>,
     /// Views of an older epoch, computed from their definitions.
-    of_definitions: RwLock<HashMap<&'static str, Arc<dyn TableProvider>>>,
+    defined_views: RwLock<HashMap<&'static str, Arc<dyn TableProvider>>>,
     /// The session that owns these tables.
     state: RwLock<Option<Weak<RwLock<SessionState>>>>,
 }
@@ -566,9 +566,9 @@ impl Tables {
                 table.name()
             ))
         })?;
-        let wanted = Wanted {
-            epoch: self.epoch,
-            at_least: if self.is_newest {
+        let epochs = EpochRange {
+            max: self.epoch,
+            min: if self.is_newest {
                 self.cut.facts_epoch(table)
             } else {
                 0
@@ -585,7 +585,7 @@ impl Tables {
                     .into(),
             ));
         }
-        facts.provider(table, wanted, Arc::new(state)).await
+        facts.provider(table, epochs, Arc::new(state)).await
     }
 
     fn file_table(&self, table: FileTable) -> Result<Arc<dyn TableProvider>, SqlError> {
@@ -599,7 +599,7 @@ impl Tables {
             return Err(self.files.missing());
         }
         let catalogue = self.files.clone();
-        Ok(Arc::new(FilesOf { table, catalogue }))
+        Ok(Arc::new(FileTableProvider { table, catalogue }))
     }
 }
 
@@ -666,10 +666,10 @@ impl Tables {
             return Ok(Some(self.file_table(table)?));
         }
         if !self.is_newest {
-            return Ok(self.of_definitions.read().get(name).cloned());
+            return Ok(self.defined_views.read().get(name).cloned());
         }
         Ok(LiveTable::named(name).map(|table| -> Arc<dyn TableProvider> {
-            Arc::new(Live {
+            Arc::new(LiveTableProvider {
                 table,
                 cut: self.cut.clone(),
                 range: DumpRange::default(),
@@ -690,7 +690,7 @@ impl Tables {
                 .as_ref()
                 .is_ok_and(|_| self.cut.facts_epoch(Table::Texts) > 0),
             Some(_) => self.facts.is_ok(),
-            None => self.is_newest || self.of_definitions.read().contains_key(name),
+            None => self.is_newest || self.defined_views.read().contains_key(name),
         }
     }
 }

@@ -17,7 +17,7 @@ pub enum SqlError {
     #[error(transparent)]
     Ask(#[from] AskError),
     /// The statement is invalid, or unsupported.
-    #[error("{message}{}", at(*.line, *.column))]
+    #[error("{message}{}", position_text(*.line, *.column))]
     Statement {
         /// The problem, with a suggestion if there is one.
         message: String,
@@ -46,7 +46,7 @@ pub enum SqlError {
     Files(#[from] CatalogueError),
     /// The location of the tables is invalid.
     #[error("{address}: {why}")]
-    Place {
+    FactsFolder {
         /// The folder.
         address: String,
         /// The reason.
@@ -79,7 +79,7 @@ pub enum SqlError {
     Execution(String),
 }
 
-fn at(line: u64, column: u64) -> String {
+fn position_text(line: u64, column: u64) -> String {
     match line {
         0 => String::new(),
         1 => format!(" (column {column})"),

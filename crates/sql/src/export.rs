@@ -17,8 +17,8 @@ use deltalake_core::DeltaTable;
 use extract::{Capture, CaptureKind, Link, LinkKind, LinkScope, Page, RefersTo, Shortfall};
 use futures_util::StreamExt as _;
 
+use crate::facts_folder::FactsFolder;
 use crate::memory::{Sharing, runtime};
-use crate::place::Place;
 use crate::{Settings, SqlError};
 
 /// Table property that records which links the tables contain.
@@ -55,7 +55,7 @@ pub async fn export(
     settings: &Settings,
     write: &mut (dyn FnMut(&FactLine) -> Result<(), SqlError> + Send),
 ) -> Result<(), SqlError> {
-    let tables = Tables::open(Place::new(base, &settings.remote())?, settings).await?;
+    let tables = Tables::open(FactsFolder::new(base, &settings.remote())?, settings).await?;
     let (mut inputs, inputs_failed) = tables.ledger().await?;
     let mut captures = tables.rows(&tables.statement_of_captures().await?).await?;
     let mut links = tables.rows(LINKS).await?;
@@ -72,31 +72,31 @@ pub async fn export(
         inputs_failed,
     })?;
     let mut last = None;
-    while let Some(place) = captures.place().await? {
-        if last != Some(place.0) {
-            last = Some(place.0);
+    while let Some(position) = captures.position().await? {
+        if last != Some(position.0) {
+            last = Some(position.0);
             // Inputs without captures.
             while let Some(before) = inputs.first_entry()
-                && *before.key() < place.0
+                && *before.key() < position.0
             {
                 let (id, input) = before.remove_entry();
-                write(&begun(input, id, &mut quarantine).await?)?;
+                write(&read_input(input, id, &mut quarantine).await?)?;
             }
-            let Some(mut input) = inputs.remove(&place.0) else {
+            let Some(mut input) = inputs.remove(&position.0) else {
                 return Err(wrong(
                     base,
-                    format!("captures has input {}, but ledger does not", place.0),
+                    format!("captures has input {}, but ledger does not", position.0),
                 ));
             };
             input.collection = captures.text(12)?;
-            write(&begun(input, place.0, &mut quarantine).await?)?;
+            write(&read_input(input, position.0, &mut quarantine).await?)?;
         }
         let mut capture = capture_at(&captures)?;
-        while let Some(of) = links.place().await? {
-            if of > place {
+        while let Some(of) = links.position().await? {
+            if of > position {
                 break;
             }
-            if of < place {
+            if of < position {
                 return Err(wrong(
                     base,
                     format!(
@@ -109,11 +109,11 @@ pub async fn export(
             links.advance();
         }
         if let Some(texts) = &mut texts {
-            while let Some(of) = texts.place().await? {
-                if of > place {
+            while let Some(of) = texts.position().await? {
+                if of > position {
                     break;
                 }
-                if of == place
+                if of == position
                     && let Some(page) = &mut capture.page
                 {
                     page.text = texts.text(2)?;
@@ -125,14 +125,14 @@ pub async fn export(
         captures.advance();
     }
     for (id, input) in inputs {
-        write(&begun(input, id, &mut quarantine).await?)?;
+        write(&read_input(input, id, &mut quarantine).await?)?;
     }
     write(&FactLine::End)
 }
 
 /// Returns the line about an input. Inputs must come in the order of their numbers.
-async fn begun(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Result<FactLine, SqlError> {
-    while let Some(of) = quarantine.place().await? {
+async fn read_input(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Result<FactLine, SqlError> {
+    while let Some(of) = quarantine.position().await? {
         if of.0 > id {
             break;
         }
@@ -222,7 +222,7 @@ fn wrong(base: &str, what: String) -> SqlError {
 
 /// The tables in one folder.
 struct Tables {
-    place: Place,
+    folder: FactsFolder,
     context: SessionContext,
     links: LinkScope,
     captures: u64,
@@ -230,13 +230,13 @@ struct Tables {
 }
 
 impl Tables {
-    async fn open(place: Place, settings: &Settings) -> Result<Tables, SqlError> {
+    async fn open(folder: FactsFolder, settings: &Settings) -> Result<Tables, SqlError> {
         let context = SessionContext::new_with_config_rt(
             crate::database::session_config(settings.threads),
             runtime(settings.memory_size_bytes, Sharing::Free)?,
         );
         let mut tables = Tables {
-            place,
+            folder,
             context,
             links: LinkScope::All,
             captures: 0,
@@ -246,7 +246,7 @@ impl Tables {
             let delta = tables.register(name).await?.ok_or_else(|| {
                 SqlError::Execution(format!(
                     "{} has no table {name}; expected fact tables written by weft.spark (docs/scale.md)",
-                    tables.place.address()
+                    tables.folder.address()
                 ))
             })?;
             if name == "captures" {
@@ -255,14 +255,14 @@ impl Tables {
         }
         tables.has_texts = tables.register("texts").await?.is_some();
         let mut count = tables.rows("SELECT count(*), 0 FROM captures").await?;
-        count.place().await?;
+        count.position().await?;
         tables.captures = count.number(0)?;
         Ok(tables)
     }
 
     async fn register(&self, name: &'static str) -> Result<Option<DeltaTable>, SqlError> {
         let failed = SqlError::facts(name);
-        let Some(delta) = self.place.open(name).await? else {
+        let Some(delta) = self.folder.open(name).await? else {
             return Ok(None);
         };
         delta
@@ -285,7 +285,7 @@ impl Tables {
             found => Err(SqlError::Execution(format!(
                 "{}: captures has {LINKS_PROPERTY} = {found:?}, expected all or external, as in fact \
                  tables written by weft.spark (docs/scale.md)",
-                self.place.address()
+                self.folder.address()
             ))),
         }
     }
@@ -357,7 +357,7 @@ struct Rows {
 
 impl Rows {
     /// Returns input and offset of the row, its first two columns; `None` after the last row.
-    async fn place(&mut self) -> Result<Option<(i64, u64)>, SqlError> {
+    async fn position(&mut self) -> Result<Option<(i64, u64)>, SqlError> {
         if self.is_at_row().await? {
             Ok(Some((self.signed(0)?, self.number(1)?)))
         } else {

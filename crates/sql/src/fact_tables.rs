@@ -13,7 +13,7 @@ use facts::{Kind, LocalFileStore, Table};
 use tokio::sync::Mutex;
 
 use crate::SqlError;
-use crate::place::Place;
+use crate::facts_folder::FactsFolder;
 
 /// Application id under which our commits record their epoch (docs/facts.md).
 const APP_ID: &str = "weft";
@@ -24,36 +24,36 @@ const BEHIND_TIME_MAX: Duration = Duration::from_secs(5);
 
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The requested version of a table.
+/// Bounds on the version of a table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct EpochRange {
     /// The latest epoch that the version may contain.
-    pub(crate) epoch: u64,
+    pub(crate) max: u64,
     /// The latest epoch that the version must contain.
-    pub(crate) at_least: u64,
+    pub(crate) min: u64,
 }
 
 /// The tables in one folder. Their logs stay cached for the next statement.
 pub(crate) struct FactTables {
-    place: Place,
+    folder: FactsFolder,
     known: [Mutex<Option<DeltaTable>>; 3],
 }
 
 impl FactTables {
-    pub(crate) fn new(place: Place) -> FactTables {
+    pub(crate) fn new(folder: FactsFolder) -> FactTables {
         FactTables {
-            place,
+            folder,
             known: [const { Mutex::const_new(None) }; 3],
         }
     }
 
     pub(crate) fn address(&self) -> &str {
-        self.place.address()
+        self.folder.address()
     }
 
     /// Returns the reason why reading the tables failed if their files are damaged; otherwise the
     /// original error.
-    pub(crate) async fn explained(&self, error: SqlError) -> SqlError {
+    pub(crate) async fn diagnose_damage(&self, error: SqlError) -> SqlError {
         if !error.may_be_of_facts() || inputs::is_address(self.address()) {
             return error;
         }
@@ -79,10 +79,10 @@ impl FactTables {
     pub(crate) async fn provider(
         &self,
         table: Table,
-        wanted: Wanted,
+        epochs: EpochRange,
         session: Arc<SessionState>,
     ) -> Result<Arc<dyn TableProvider>, SqlError> {
-        let Some(delta) = self.at(table, wanted).await? else {
+        let Some(delta) = self.table_at(table, epochs).await? else {
             return Ok(Arc::new(EmptyTable::new(schema_of(table))));
         };
         delta
@@ -92,12 +92,12 @@ impl FactTables {
     }
 
     /// Returns the table at the requested version; `None` if it does not exist yet.
-    async fn at(&self, table: Table, wanted: Wanted) -> Result<Option<DeltaTable>, SqlError> {
+    async fn table_at(&self, table: Table, epochs: EpochRange) -> Result<Option<DeltaTable>, SqlError> {
         let failed = SqlError::facts(table.name());
         let deadline = system::now() + BEHIND_TIME_MAX;
         loop {
             let Some(newest) = self.newest(table).await? else {
-                if wanted.at_least == 0 {
+                if epochs.min == 0 {
                     return Ok(None);
                 }
                 return Err(SqlError::Epoch {
@@ -105,14 +105,14 @@ impl FactTables {
                     why: format!(
                         "{} has no such table, but the archive has facts of epoch {}; were they moved?",
                         self.address(),
-                        wanted.at_least
+                        epochs.min
                     ),
                 });
             };
-            let Some(found) = version_of(table, &newest, wanted.epoch).await? else {
+            let Some(found) = version_of(table, &newest, epochs.max).await? else {
                 return Ok(None);
             };
-            if found.epoch >= wanted.at_least {
+            if found.epoch >= epochs.min {
                 let mut at = newest.clone();
                 if newest.version() != Some(found.version) {
                     at.load_version(found.version).await.map_err(failed)?;
@@ -125,7 +125,7 @@ impl FactTables {
                     why: format!(
                         "it has epoch {}, but the archive has facts of epoch {}: publishing them failed; \
                          weft status shows why, and the next load tries again",
-                        found.epoch, wanted.at_least
+                        found.epoch, epochs.min
                     ),
                 });
             }
@@ -141,28 +141,28 @@ impl FactTables {
             delta.update_state().await.map_err(&failed)?;
             return Ok(Some(delta.clone()));
         }
-        let opened = self.place.open(table.name()).await?;
+        let opened = self.folder.open(table.name()).await?;
         known.clone_from(&opened);
         Ok(opened)
     }
 }
 
 /// A version of a table and the latest epoch that it contains.
-struct Found {
+struct TableVersion {
     version: u64,
     epoch: u64,
 }
 
 /// Returns the newest version of a table without any epoch after `epoch`; `None` if every version
 /// has one.
-async fn version_of(table: Table, newest: &DeltaTable, epoch: u64) -> Result<Option<Found>, SqlError> {
+async fn version_of(table: Table, newest: &DeltaTable, epoch: u64) -> Result<Option<TableVersion>, SqlError> {
     let failed = SqlError::facts(table.name());
     let log = newest.log_store();
     let mut version = newest.version().unwrap_or_default();
     // From the newest commit backwards. Commits of other writers (compactions) record no epoch.
     for at in (0..=version).rev() {
         match epoch_of(&*log, at).await.map_err(&failed)? {
-            Commit::Of(of) if of <= epoch => return Ok(Some(Found { version, epoch: of })),
+            Commit::Of(of) if of <= epoch => return Ok(Some(TableVersion { version, epoch: of })),
             Commit::Of(_) => match at.checked_sub(1) {
                 Some(before) => version = before,
                 None => return Ok(None),
@@ -179,7 +179,7 @@ async fn version_of(table: Table, newest: &DeltaTable, epoch: u64) -> Result<Opt
                     .map_err(&failed)?;
                 let of = of.unwrap_or_default().max(0) as u64;
                 if Some(version) == newest.version() && of <= epoch {
-                    return Ok(Some(Found { version, epoch: of }));
+                    return Ok(Some(TableVersion { version, epoch: of }));
                 }
                 return Err(SqlError::Epoch {
                     table: table.name(),
@@ -189,7 +189,7 @@ async fn version_of(table: Table, newest: &DeltaTable, epoch: u64) -> Result<Opt
         }
     }
     // Only the commit that created the table.
-    Ok(Some(Found { version, epoch: 0 }))
+    Ok(Some(TableVersion { version, epoch: 0 }))
 }
 
 /// The epoch that a commit recorded.

@@ -116,11 +116,19 @@ const OF_NAMES: [FileColumn; 20] = [
     )
     .nullable()
     .needing(Needs::Group),
-    column("uid", Number(|row| of_a_disk(row).map(|file| file.uid.into()))).nullable(),
-    column("gid", Number(|row| of_a_disk(row).map(|file| file.gid.into()))).nullable(),
+    column(
+        "uid",
+        Number(|row| disk_attributes(row).map(|file| file.uid.into())),
+    )
+    .nullable(),
+    column(
+        "gid",
+        Number(|row| disk_attributes(row).map(|file| file.gid.into())),
+    )
+    .nullable(),
     column(
         "mode",
-        Text(|row| of_a_disk(row).map(|file| format!("{:o}", file.mode).into())),
+        Text(|row| disk_attributes(row).map(|file| format!("{:o}", file.mode).into())),
     )
     .nullable(),
     column("links", Number(|row| Some(row.file().links.into()))),
@@ -135,7 +143,7 @@ const OF_NAMES: [FileColumn; 20] = [
     column("target", Text(|row| row.file().target.as_deref().map(text))).nullable(),
     column(
         "inode",
-        Number(|row| of_a_disk(row).map(|file| number(file.id.inode))),
+        Number(|row| disk_attributes(row).map(|file| number(file.id.inode))),
     )
     .nullable(),
     column("file_id", Text(file_id)),
@@ -177,12 +185,12 @@ const OF_CONTENTS: [FileColumn; 7] = [
 ];
 
 /// Returns the columns of `file_names`.
-pub(crate) fn of_names() -> impl Iterator<Item = FileColumn> {
+pub(crate) fn file_name_columns() -> impl Iterator<Item = FileColumn> {
     OF_NAMES.into_iter()
 }
 
 /// Returns the columns of `files`.
-pub(crate) fn of_files() -> impl Iterator<Item = FileColumn> {
+pub(crate) fn file_columns() -> impl Iterator<Item = FileColumn> {
     OF_NAMES.into_iter().chain(OF_CONTENTS)
 }
 
@@ -204,7 +212,7 @@ fn number(number: u64) -> i64 {
 
 /// Returns the attributes of a file on a file system; `None` for objects of a store, which lack
 /// these.
-fn of_a_disk<'a>(row: &'a Row<'_>) -> Option<&'a Attributes> {
+fn disk_attributes<'a>(row: &'a Row<'_>) -> Option<&'a Attributes> {
     (!row.file().is_object()).then(|| row.file())
 }
 

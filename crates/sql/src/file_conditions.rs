@@ -13,70 +13,70 @@ use crate::keys::{is_column, text_of};
 
 /// The part of a condition that the catalogue can evaluate.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Understood {
+pub(crate) struct Pushdown {
     pub(crate) condition: NameCondition,
     /// Whether this is the whole condition.
-    pub(crate) is_all: bool,
+    pub(crate) is_exact: bool,
 }
 
 /// Returns the part of a condition that restricts paths or directories, if any.
-pub(crate) fn understood(condition: &Expr) -> Option<Understood> {
+pub(crate) fn pushdown_of(condition: &Expr) -> Option<Pushdown> {
     match condition {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if *op == Operator::Eq => {
             let (column, text) = match text_of(right) {
                 Some(text) => (left, text),
                 None => (right, text_of(left)?),
             };
-            let path = bytes_of(text)?;
-            let condition = match named(column)? {
-                Named::Path => NameCondition::Is(path),
-                Named::Directory => NameCondition::In(path),
+            let path = path_bytes(text)?;
+            let condition = match path_column(column)? {
+                PathColumn::Path => NameCondition::Is(path),
+                PathColumn::Directory => NameCondition::In(path),
             };
-            Some(Understood {
+            Some(Pushdown {
                 condition,
-                is_all: true,
+                is_exact: true,
             })
         }
         Expr::Like(like) if !like.negated && !like.case_insensitive && like.escape_char.is_none() => {
-            of_like(like)
+            like_pushdown(like)
         }
         _ => None,
     }
 }
 
-enum Named {
+enum PathColumn {
     Path,
     Directory,
 }
 
-fn named(column: &Expr) -> Option<Named> {
+fn path_column(column: &Expr) -> Option<PathColumn> {
     match column {
-        column if is_column(column, "path") => Some(Named::Path),
-        column if is_column(column, "directory") => Some(Named::Directory),
+        column if is_column(column, "path") => Some(PathColumn::Path),
+        column if is_column(column, "directory") => Some(PathColumn::Directory),
         _ => None,
     }
 }
 
 /// Returns the bytes of the path with this text form; `None` if no path has it.
-fn bytes_of(text: &str) -> Option<Vec<u8>> {
+fn path_bytes(text: &str) -> Option<Vec<u8>> {
     let path = inputs::path_of(text);
     (inputs::path_text(&path) == text).then(|| path.as_os_str().as_bytes().to_vec())
 }
 
-fn of_like(like: &Like) -> Option<Understood> {
-    let column = named(&like.expr)?;
-    let (begin, is_all) = beginning(text_of(&like.pattern)?);
-    let understood = Understood {
+fn like_pushdown(like: &Like) -> Option<Pushdown> {
+    let column = path_column(&like.expr)?;
+    let (begin, is_exact) = literal_prefix(text_of(&like.pattern)?);
+    let pushdown = Pushdown {
         // The path of an entry begins like its directory's path, but so do other paths.
-        is_all: is_all && matches!(column, Named::Path),
+        is_exact: is_exact && matches!(column, PathColumn::Path),
         condition: NameCondition::Begins(begin.into_bytes()),
     };
-    (understood.condition != NameCondition::Begins(Vec::new())).then_some(understood)
+    (pushdown.condition != NameCondition::Begins(Vec::new())).then_some(pushdown)
 }
 
 /// Returns the characters before the first wildcard of a pattern, and whether a single `%` is all
 /// that follows them.
-fn beginning(pattern: &str) -> (String, bool) {
+fn literal_prefix(pattern: &str) -> (String, bool) {
     let mut begin = String::new();
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
@@ -103,14 +103,14 @@ mod tests {
     use super::*;
 
     fn check(condition: Expr, expected: Expect) {
-        let shown = match understood(&condition) {
-            Some(Understood { condition, is_all }) => {
+        let shown = match pushdown_of(&condition) {
+            Some(Pushdown { condition, is_exact }) => {
                 let (kind, path) = match condition {
                     NameCondition::Is(path) => ("is", path),
                     NameCondition::Begins(path) => ("begins", path),
                     NameCondition::In(path) => ("in", path),
                 };
-                let rest = if is_all { "" } else { ", and more" };
+                let rest = if is_exact { "" } else { ", and more" };
                 format!("{kind} {}{rest}", path.escape_ascii())
             }
             None => "nothing".to_owned(),

@@ -3,82 +3,76 @@
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use catalogue::{Catalogue, CatalogueError, Kind, Name, NameCondition};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_err};
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
-    ReplaceChildrenOptions,
-};
+use datafusion::common::Result;
+use datafusion::physical_expr::EquivalenceProperties;
 use system::users::Names;
 
 use crate::SqlError;
-use crate::file_columns::{FileColumn, Needs, Row, Rows, of_files};
+use crate::file_columns::{FileColumn, Needs, Row, Rows, file_columns};
 use crate::file_tables::FileTable;
 use crate::file_usage;
-
-/// Number of batches buffered before the reader blocks.
-const BATCHES_WAITING_MAX: usize = 2;
+use crate::leaf_exec::{LeafExec, RowSource};
 
 /// Rows per batch.
 const BATCH_ROWS: usize = 8192;
 
 /// A scan of a table.
 #[derive(Clone)]
-pub(crate) struct FileExec {
+pub(crate) struct FileScan {
     table: FileTable,
     catalogue: Arc<Catalogue>,
     conditions: Vec<NameCondition>,
     projection: Vec<usize>,
     rows_max: Option<usize>,
-    schema: SchemaRef,
-    properties: Arc<PlanProperties>,
-    metrics: ExecutionPlanMetricsSet,
 }
 
-impl FileExec {
-    pub(crate) fn new(
-        table: FileTable,
-        catalogue: Arc<Catalogue>,
-        conditions: Vec<NameCondition>,
-        projection: Vec<usize>,
-    ) -> Result<FileExec> {
-        let schema = Arc::new(table.schema().project(&projection)?);
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(schema.clone()),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
-        Ok(FileExec {
-            table,
-            catalogue,
-            conditions,
-            projection,
-            rows_max: None,
-            schema,
-            properties: Arc::new(properties),
-            metrics: ExecutionPlanMetricsSet::new(),
-        })
+/// Returns the plan of a scan.
+pub(crate) fn file_exec(
+    table: FileTable,
+    catalogue: Arc<Catalogue>,
+    conditions: Vec<NameCondition>,
+    projection: Vec<usize>,
+) -> Result<LeafExec<FileScan>> {
+    let schema = Arc::new(table.schema().project(&projection)?);
+    let scan = FileScan {
+        table,
+        catalogue,
+        conditions,
+        projection,
+        rows_max: None,
+    };
+    Ok(LeafExec::new(scan, EquivalenceProperties::new(schema)))
+}
+
+impl RowSource for FileScan {
+    const NAME: &'static str = "FileExec";
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of the catalogue of files", self.table.name())?;
+        for condition in &self.conditions {
+            let (what, path) = match condition {
+                NameCondition::Is(path) => ("path", path),
+                NameCondition::Begins(path) => ("path begins with", path),
+                NameCondition::In(path) => ("directory", path),
+            };
+            write!(f, ", {what} \"{}\"", path.escape_ascii())?;
+        }
+        Ok(())
     }
 
-    /// Limits the number of rows.
-    pub(crate) fn up_to(mut self, rows_max: Option<usize>) -> FileExec {
+    fn rows_max(&self) -> Option<usize> {
+        self.rows_max
+    }
+
+    fn set_rows_max(&mut self, rows_max: Option<usize>) {
         self.rows_max = rows_max;
-        self
     }
 
-    /// Passes all rows to `give`, which returns whether it accepts more.
-    fn read(&self, mut give: impl FnMut(RecordBatch) -> bool) -> Result<()> {
+    fn read(&self, schema: &SchemaRef, mut give: impl FnMut(RecordBatch) -> bool) -> Result<()> {
         if self.table == FileTable::FileUsage {
             give(file_usage::rows(
                 &self.catalogue,
@@ -88,50 +82,50 @@ impl FileExec {
             return Ok(());
         }
         // The columns of `file_names` are the first of `files`.
-        let all: Vec<FileColumn> = of_files().collect();
+        let all: Vec<FileColumn> = file_columns().collect();
         let columns: Vec<FileColumn> = self.projection.iter().map(|&place| all[place]).collect();
-        let mut reading = Reading {
+        let mut state = ScanState {
             catalogue: &self.catalogue,
             left: self.rows_max.unwrap_or(usize::MAX),
             is_once: self.table == FileTable::Files,
             needs: columns.iter().map(|column| column.needs).collect(),
             names: Names::default(),
-            rows: Rows::new(&columns, self.schema.clone()),
+            rows: Rows::new(&columns, schema.clone()),
         };
-        if reading.left == 0 {
+        if state.left == 0 {
             return Ok(());
         }
         let read = self
             .catalogue
-            .each_name(&self.conditions, |name| reading.take(name, &mut give));
+            .each_name(&self.conditions, |name| state.take(name, &mut give));
         match read {
-            Ok(()) if reading.rows.count() == 0 => {}
+            Ok(()) if state.rows.count() == 0 => {}
             Ok(()) => {
-                give(reading.rows.batch()?);
+                give(state.rows.batch()?);
             }
-            Err(Ended::Enough) => {}
-            Err(Ended::Catalogue(error)) => return Err(SqlError::Files(error).into()),
-            Err(Ended::Arrow(error)) => return Err(error.into()),
+            Err(ScanEnd::Enough) => {}
+            Err(ScanEnd::Catalogue(error)) => return Err(SqlError::Files(error).into()),
+            Err(ScanEnd::Arrow(error)) => return Err(error.into()),
         }
         Ok(())
     }
 }
 
 /// The reason why a scan ended before the last name.
-enum Ended {
+enum ScanEnd {
     Enough,
     Catalogue(CatalogueError),
     Arrow(ArrowError),
 }
 
-impl From<CatalogueError> for Ended {
-    fn from(error: CatalogueError) -> Ended {
-        Ended::Catalogue(error)
+impl From<CatalogueError> for ScanEnd {
+    fn from(error: CatalogueError) -> ScanEnd {
+        ScanEnd::Catalogue(error)
     }
 }
 
 /// The state of a scan.
-struct Reading<'a> {
+struct ScanState<'a> {
     catalogue: &'a Catalogue,
     /// Number of rows still wanted, not 0.
     left: usize,
@@ -142,8 +136,8 @@ struct Reading<'a> {
     rows: Rows,
 }
 
-impl Reading<'_> {
-    fn take(&mut self, name: Name<'_>, give: &mut impl FnMut(RecordBatch) -> bool) -> Result<(), Ended> {
+impl ScanState<'_> {
+    fn take(&mut self, name: Name<'_>, give: &mut impl FnMut(RecordBatch) -> bool) -> Result<(), ScanEnd> {
         if self.is_once && !self.catalogue.counts_with(&name)? {
             return Ok(());
         }
@@ -171,107 +165,11 @@ impl Reading<'_> {
         });
         self.left -= 1;
         if self.left == 0 || self.rows.count() == BATCH_ROWS {
-            let batch = self.rows.batch().map_err(Ended::Arrow)?;
+            let batch = self.rows.batch().map_err(ScanEnd::Arrow)?;
             if !give(batch) || self.left == 0 {
-                return Err(Ended::Enough);
+                return Err(ScanEnd::Enough);
             }
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for FileExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileExec").finish_non_exhaustive()
-    }
-}
-
-impl DisplayAs for FileExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FileExec: {} of the catalogue of files", self.table.name())?;
-        for condition in &self.conditions {
-            let (what, path) = match condition {
-                NameCondition::Is(path) => ("path", path),
-                NameCondition::Begins(path) => ("path begins with", path),
-                NameCondition::In(path) => ("directory", path),
-            };
-            write!(f, ", {what} \"{}\"", path.escape_ascii())?;
-        }
-        if let Some(rows_max) = self.rows_max {
-            write!(f, ", at most {rows_max} rows")?;
-        }
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl ExecutionPlan for FileExec {
-    fn name(&self) -> &'static str {
-        "FileExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        if children.is_empty() {
-            Ok(self)
-        } else {
-            internal_err!("a table of files has no children")
-        }
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(
-            children,
-            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
-        )
-    }
-
-    fn fetch(&self) -> Option<usize> {
-        self.rows_max
-    }
-
-    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        Some(Arc::new(self.clone().up_to(limit)))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
-
-    fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let mut stream = RecordBatchReceiverStreamBuilder::new(self.schema.clone(), BATCHES_WAITING_MAX);
-        let (exec, batches) = (self.clone(), stream.tx());
-        stream.spawn_blocking(move || {
-            let read = exec.read(|batch| {
-                metrics.record_output(batch.num_rows());
-                // Fails if the receiver has enough rows and is gone.
-                batches.blocking_send(Ok(batch)).is_ok()
-            });
-            metrics.done();
-            read
-        });
-        Ok(stream.build())
     }
 }

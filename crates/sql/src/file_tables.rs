@@ -18,10 +18,10 @@ use datafusion::physical_plan::ExecutionPlan;
 use parking_lot::Mutex;
 
 use crate::SqlError;
-use crate::database::panicked;
-use crate::file_columns::{of_files, of_names};
-use crate::file_conditions::understood;
-use crate::file_exec::FileExec;
+use crate::database::thread_error;
+use crate::file_columns::{file_columns, file_name_columns};
+use crate::file_conditions::pushdown_of;
+use crate::file_exec::file_exec;
 use crate::file_usage;
 
 /// Name of the catalogue's folder in an archive's directory.
@@ -43,12 +43,14 @@ pub enum FileTable {
 
 static FILES: LazyLock<SchemaRef> = LazyLock::new(|| {
     Arc::new(Schema::new(
-        of_files().map(|column| column.field()).collect::<Vec<_>>(),
+        file_columns().map(|column| column.field()).collect::<Vec<_>>(),
     ))
 });
 static FILE_NAMES: LazyLock<SchemaRef> = LazyLock::new(|| {
     Arc::new(Schema::new(
-        of_names().map(|column| column.field()).collect::<Vec<_>>(),
+        file_name_columns()
+            .map(|column| column.field())
+            .collect::<Vec<_>>(),
     ))
 });
 
@@ -129,19 +131,19 @@ impl FileCatalogue {
 }
 
 /// A table of the catalogue for one statement.
-pub(crate) struct FilesOf {
+pub(crate) struct FileTableProvider {
     pub(crate) table: FileTable,
     pub(crate) catalogue: Arc<FileCatalogue>,
 }
 
-impl fmt::Debug for FilesOf {
+impl fmt::Debug for FileTableProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of the catalogue of files", self.table.name())
     }
 }
 
 #[async_trait]
-impl TableProvider for FilesOf {
+impl TableProvider for FileTableProvider {
     fn schema(&self) -> SchemaRef {
         self.table.schema()
     }
@@ -151,9 +153,9 @@ impl TableProvider for FilesOf {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let support = |filter: &&Expr| match (self.table, understood(filter)) {
+        let support = |filter: &&Expr| match (self.table, pushdown_of(filter)) {
             (FileTable::FileUsage, _) | (_, None) => TableProviderFilterPushDown::Unsupported,
-            (_, Some(understood)) if understood.is_all => TableProviderFilterPushDown::Exact,
+            (_, Some(pushdown)) if pushdown.is_exact => TableProviderFilterPushDown::Exact,
             (_, Some(_)) => TableProviderFilterPushDown::Inexact,
         };
         Ok(filters.iter().map(support).collect())
@@ -170,7 +172,7 @@ impl TableProvider for FilesOf {
             FileTable::FileUsage => Vec::new(),
             FileTable::Files | FileTable::FileNames => filters
                 .iter()
-                .filter_map(|filter| Some(understood(filter)?.condition))
+                .filter_map(|filter| Some(pushdown_of(filter)?.condition))
                 .collect(),
         };
         let projection = match projection {
@@ -179,8 +181,8 @@ impl TableProvider for FilesOf {
         };
         let catalogue = self.catalogue.clone();
         let opened = system::blocking(move || catalogue.open()).await;
-        let opened = opened.map_err(panicked).flatten()?;
-        let exec = FileExec::new(self.table, opened, conditions, projection)?;
+        let opened = opened.map_err(thread_error).flatten()?;
+        let exec = file_exec(self.table, opened, conditions, projection)?;
         Ok(Arc::new(exec.up_to(limit)))
     }
 }

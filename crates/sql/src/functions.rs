@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 
 /// Returns all functions.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
-    [OfText::Key, OfText::Host, OfText::Domain]
+    [TextFunction::Key, TextFunction::Host, TextFunction::Domain]
         .map(|of| Arc::new(ScalarUDF::new_from_impl(Function::new(of))))
         .into_iter()
         .chain([base_name()])
@@ -21,7 +21,7 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
 
 /// Returns the function for the last part of an input's name.
 pub(crate) fn base_name() -> Arc<ScalarUDF> {
-    Arc::new(ScalarUDF::new_from_impl(Function::new(OfText::BaseName)))
+    Arc::new(ScalarUDF::new_from_impl(Function::new(TextFunction::BaseName)))
 }
 
 /// Returns the URL key of a URL (a host without a scheme is treated as http).
@@ -53,32 +53,32 @@ fn is_key(text: &str) -> bool {
 
 /// The function to compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum OfText {
+enum TextFunction {
     Key,
     Host,
     Domain,
     BaseName,
 }
 
-impl OfText {
+impl TextFunction {
     fn apply(self, text: &str) -> Option<String> {
         match self {
-            OfText::Key => key_of(text),
-            OfText::Host => host_of(text),
-            OfText::Domain => domain_of(text),
-            OfText::BaseName => Some(format::file_name::base_name(text).to_owned()),
+            TextFunction::Key => key_of(text),
+            TextFunction::Host => host_of(text),
+            TextFunction::Domain => domain_of(text),
+            TextFunction::BaseName => Some(format::file_name::base_name(text).to_owned()),
         }
     }
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Function {
-    of: OfText,
+    of: TextFunction,
     signature: Signature,
 }
 
 impl Function {
-    fn new(of: OfText) -> Function {
+    fn new(of: TextFunction) -> Function {
         Function {
             of,
             signature: Signature::string(1, Volatility::Immutable),
@@ -89,10 +89,10 @@ impl Function {
 impl ScalarUDFImpl for Function {
     fn name(&self) -> &str {
         match self.of {
-            OfText::Key => "url_key",
-            OfText::Host => "host",
-            OfText::Domain => "domain",
-            OfText::BaseName => "base_name",
+            TextFunction::Key => "url_key",
+            TextFunction::Host => "host",
+            TextFunction::Domain => "domain",
+            TextFunction::BaseName => "base_name",
         }
     }
 

@@ -28,7 +28,7 @@ const COMMITS_MIN: u64 = 10;
 
 /// The result of maintaining a table.
 #[derive(Debug, Serialize)]
-pub struct Maintained {
+pub struct MaintainReport {
     /// Its name.
     pub table: &'static str,
     /// Number of files before.
@@ -48,7 +48,7 @@ pub struct Maintained {
 ///
 /// # Errors
 /// [`SqlError`]; the work on other tables stays done.
-pub async fn maintain(database: &Database, keep: Duration) -> Result<Vec<Maintained>, SqlError> {
+pub async fn maintain(database: &Database, keep: Duration) -> Result<Vec<MaintainReport>, SqlError> {
     let cut = database.cut().await?;
     let facts = database.facts(cut.archive())?.map_err(SqlError::NoFacts)?;
     drop(cut);
@@ -69,7 +69,7 @@ async fn maintain_table(
     table: Table,
     delta: DeltaTable,
     keep: Duration,
-) -> Result<Maintained, deltalake_core::DeltaTableError> {
+) -> Result<MaintainReport, deltalake_core::DeltaTableError> {
     let sizes = |delta: &DeltaTable| -> Result<Vec<i64>, deltalake_core::DeltaTableError> {
         Ok(delta
             .snapshot()?
@@ -109,7 +109,7 @@ async fn maintain_table(
         checkpoints::create_checkpoint(&delta, None).await?;
         commits_removed = checkpoints::cleanup_metadata(&delta, None).await?;
     }
-    Ok(Maintained {
+    Ok(MaintainReport {
         table: table.name(),
         files_before: before.len(),
         files_after: sizes(&delta)?.len(),

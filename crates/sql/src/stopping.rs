@@ -56,13 +56,13 @@ impl Stop {
     }
 
     /// Makes the statement end soon, at whatever stage it is.
-    pub fn ask(&self) {
+    pub fn request(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
     /// Returns the plan with join conditions that fail once the statement is stopped.
-    pub(crate) fn within(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        let goes_on = Arc::new(ScalarUDF::new_from_impl(GoesOn {
+    pub(crate) fn guard_joins(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        let guard = Arc::new(ScalarUDF::new_from_impl(StopGuard {
             stop: self.clone(),
             signature: Signature::nullary(Volatility::Volatile),
         }));
@@ -71,7 +71,7 @@ impl Stop {
                 LogicalPlan::Join(mut join) if join.filter.is_some() => {
                     // As the first operand: operands after a condition that rejects all rows are
                     // not evaluated.
-                    let guard = goes_on.call(Vec::new());
+                    let guard = guard.call(Vec::new());
                     join.filter = join.filter.take().map(|condition| guard.and(condition));
                     Transformed::yes(LogicalPlan::Join(join))
                 }
@@ -84,26 +84,26 @@ impl Stop {
 
 /// A condition that is true until its statement is stopped, and then fails.
 #[derive(Debug)]
-struct GoesOn {
+struct StopGuard {
     stop: Stop,
     signature: Signature,
 }
 
-impl PartialEq for GoesOn {
-    fn eq(&self, other: &GoesOn) -> bool {
+impl PartialEq for StopGuard {
+    fn eq(&self, other: &StopGuard) -> bool {
         Arc::ptr_eq(&self.stop.0, &other.stop.0)
     }
 }
 
-impl Eq for GoesOn {}
+impl Eq for StopGuard {}
 
-impl Hash for GoesOn {
+impl Hash for StopGuard {
     fn hash<H: Hasher>(&self, state: &mut H) {
         Arc::as_ptr(&self.stop.0).hash(state);
     }
 }
 
-impl ScalarUDFImpl for GoesOn {
+impl ScalarUDFImpl for StopGuard {
     fn name(&self) -> &str {
         "goes_on"
     }

@@ -33,12 +33,12 @@ use datafusion::logical_expr::{
 ///
 /// # Errors
 /// Fails if a condition has no such form; the message says how to rewrite it.
-pub(crate) fn mended(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let plan = scalars_may_be_null(plan)?;
+pub(crate) fn rewrite_subqueries(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = make_scalars_nullable(plan)?;
     let plan = plan.transform_up_with_subqueries(|plan| match plan {
         LogicalPlan::Filter(filter) if has_subquery(&filter.predicate)? => {
             let conditions = Conditions(filter.input.schema());
-            let predicate = conditions.holds(filter.predicate, true)?;
+            let predicate = conditions.rewrite_filter(filter.predicate, true)?;
             let filter = Filter::try_new(predicate, filter.input)?;
             Ok(Transformed::yes(LogicalPlan::Filter(filter)))
         }
@@ -53,7 +53,7 @@ pub(crate) fn mended(plan: LogicalPlan) -> Result<LogicalPlan> {
             let Some(on) = join.filter.take() else {
                 return Ok(Transformed::no(LogicalPlan::Join(join)));
             };
-            let predicate = Conditions(&join.schema).holds(on, true)?;
+            let predicate = Conditions(&join.schema).rewrite_filter(on, true)?;
             let filter = Filter::try_new(predicate, Arc::new(LogicalPlan::Join(join)))?;
             Ok(Transformed::yes(LogicalPlan::Filter(filter)))
         }
@@ -75,7 +75,7 @@ pub(crate) const ELSEWHERE: &str = "IN and EXISTS with a subquery are supported 
                                     ... ON) and test whether a row was found";
 
 /// Makes the values of possibly empty subqueries nullable.
-fn scalars_may_be_null(plan: LogicalPlan) -> Result<LogicalPlan> {
+fn make_scalars_nullable(plan: LogicalPlan) -> Result<LogicalPlan> {
     let may_be_null = ScalarUDF::new_from_impl(MayBeNull {
         signature: Signature::any(1, Volatility::Immutable),
     });
@@ -153,39 +153,39 @@ struct Conditions<'a>(&'a DFSchema);
 impl Conditions<'_> {
     /// Rewrites a condition to one that is true for the same rows; false and unknown may be
     /// exchanged. `alone` means that only AND is above it.
-    fn holds(&self, condition: Expr, alone: bool) -> Result<Expr> {
+    fn rewrite_filter(&self, condition: Expr, alone: bool) -> Result<Expr> {
         match condition {
             Expr::BinaryExpr(BinaryExpr { left, op, right })
                 if matches!(op, Operator::And | Operator::Or) =>
             {
                 let alone = alone && op == Operator::And;
-                let left = Box::new(self.holds(*left, alone)?);
-                let right = Box::new(self.holds(*right, alone)?);
+                let left = Box::new(self.rewrite_filter(*left, alone)?);
+                let right = Box::new(self.rewrite_filter(*right, alone)?);
                 Ok(Expr::BinaryExpr(BinaryExpr { left, op, right }))
             }
             Expr::Not(inner) => match *inner {
                 Expr::InSubquery(mut is_in) => {
                     is_in.negated = !is_in.negated;
-                    self.holds(Expr::InSubquery(is_in), alone)
+                    self.rewrite_filter(Expr::InSubquery(is_in), alone)
                 }
                 Expr::Exists(mut exists) => {
                     exists.negated = !exists.negated;
-                    self.holds(Expr::Exists(exists), alone)
+                    self.rewrite_filter(Expr::Exists(exists), alone)
                 }
-                other => Ok(Expr::Not(Box::new(self.value(other)?))),
+                other => Ok(Expr::Not(Box::new(self.rewrite_value(other)?))),
             },
             Expr::InSubquery(is_in) if is_in.negated => self.is_not_in(is_in, alone),
             Expr::InSubquery(is_in) => self.is_in(is_in),
-            other => self.value(other),
+            other => self.rewrite_value(other),
         }
     }
 
     /// Rewrites a condition to one with the same three-valued result.
-    fn value(&self, condition: Expr) -> Result<Expr> {
+    fn rewrite_value(&self, condition: Expr) -> Result<Expr> {
         let condition = condition.transform_up(|expr| {
             Ok(match expr {
                 Expr::InSubquery(is_in) => Transformed::yes(self.three_valued(is_in)?),
-                Expr::Exists(exists) => Transformed::yes(there_is(exists)?),
+                Expr::Exists(exists) => Transformed::yes(row_exists(exists)?),
                 other => Transformed::no(other),
             })
         })?;
@@ -194,7 +194,7 @@ impl Conditions<'_> {
 
     fn is_in(&self, is_in: InSubquery) -> Result<Expr> {
         let InSubquery { expr, subquery, .. } = is_in;
-        let expr = self.value(*expr)?;
+        let expr = self.rewrite_value(*expr)?;
         if has_one_row(&subquery.subquery) {
             return Ok(expr.eq(Expr::ScalarSubquery(subquery)));
         }
@@ -209,7 +209,7 @@ impl Conditions<'_> {
             return Ok(Expr::InSubquery(is_in));
         }
         let InSubquery { expr, subquery, .. } = is_in;
-        let expr = self.value(*expr)?;
+        let expr = self.rewrite_value(*expr)?;
         if has_one_row(&subquery.subquery) {
             return Ok(expr.not_eq(Expr::ScalarSubquery(subquery)));
         }
@@ -243,7 +243,7 @@ impl Conditions<'_> {
     }
 
     /// Converts an expression of the outer rows to its form within a subquery.
-    fn seen_within(&self, expr: Expr) -> Result<Expr> {
+    fn as_outer_references(&self, expr: Expr) -> Result<Expr> {
         let expr = expr.transform_up(|expr| {
             let is_of_outer = |subquery: &Subquery| !subquery.outer_ref_columns.is_empty();
             match expr {
@@ -282,7 +282,7 @@ struct Parts {
 impl Parts {
     fn of(conditions: &Conditions<'_>, expr: Expr, subquery: &Subquery) -> Result<Parts> {
         refuse_unless_plain(subquery, false)?;
-        let within = conditions.seen_within(expr.clone())?;
+        let within = conditions.as_outer_references(expr.clone())?;
         let plan = &subquery.subquery;
         // Before type coercion some expressions cannot tell.
         let may_be_null = expr.nullable(conditions.0).unwrap_or(true);
@@ -295,15 +295,15 @@ impl Parts {
             None
         };
         Ok(Parts {
-            is_found: exists(with(plan, &|value| value.eq(within.clone()))?)?,
-            is_null_found: exists(with(plan, &Expr::is_null)?)?,
+            is_found: exists(with_condition(plan, &|value| value.eq(within.clone()))?)?,
+            is_null_found: exists(with_condition(plan, &Expr::is_null)?)?,
             is_null_of_any,
         })
     }
 }
 
 /// Returns the rows of a subquery whose value fulfils a condition.
-fn with(plan: &Arc<LogicalPlan>, condition: &dyn Fn(Expr) -> Expr) -> Result<LogicalPlan> {
+fn with_condition(plan: &Arc<LogicalPlan>, condition: &dyn Fn(Expr) -> Expr) -> Result<LogicalPlan> {
     let (value, rows) = value_and_rows(plan);
     // With two correlated filters above each other the engine loses a column, so merge them.
     let filter = match rows.as_ref() {
@@ -352,7 +352,7 @@ fn exists(plan: LogicalPlan) -> Result<Expr> {
     Ok(Expr::Exists(Exists::new(subquery, false)))
 }
 
-fn there_is(exists: Exists) -> Result<Expr> {
+fn row_exists(exists: Exists) -> Result<Expr> {
     if has_one_row(&exists.subquery.subquery) {
         return Ok(lit(!exists.negated));
     }

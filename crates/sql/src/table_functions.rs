@@ -21,7 +21,7 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use crate::SqlError;
 use crate::functions::key_of;
 use crate::keys;
-use crate::live::Live;
+use crate::live_tables::LiveTableProvider;
 use crate::rows::micros;
 use crate::tables::LiveTable;
 
@@ -29,31 +29,31 @@ use crate::tables::LiveTable;
 const HITS_AT_ONCE: usize = 100;
 
 /// `search('query')`: the matching pages, best first.
-pub(crate) struct Search {
+pub(crate) struct SearchFunction {
     pub(crate) cut: Arc<Cut>,
 }
 
 /// `inlinks('url')`: the links to a URL.
-pub(crate) struct InlinksOf {
+pub(crate) struct InlinksFunction {
     pub(crate) cut: Arc<Cut>,
 }
 
-impl fmt::Debug for Search {
+impl fmt::Debug for SearchFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("search")
     }
 }
 
-impl fmt::Debug for InlinksOf {
+impl fmt::Debug for InlinksFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("inlinks")
     }
 }
 
-impl TableFunctionImpl for Search {
+impl TableFunctionImpl for SearchFunction {
     fn call_with_args(&self, args: TableFunctionArgs<'_, '_>) -> Result<Arc<dyn TableProvider>> {
         let query = only_text("search", "search('words of a query')", args.exprs())?;
-        Ok(Arc::new(Hits {
+        Ok(Arc::new(SearchTable {
             archive: self.cut.archive().clone(),
             query,
             schema: hit_schema(),
@@ -61,13 +61,13 @@ impl TableFunctionImpl for Search {
     }
 }
 
-impl TableFunctionImpl for InlinksOf {
+impl TableFunctionImpl for InlinksFunction {
     fn call_with_args(&self, args: TableFunctionArgs<'_, '_>) -> Result<Arc<dyn TableProvider>> {
         let url = only_text("inlinks", "inlinks('http://example.org/')", args.exprs())?;
         let Some(key) = key_of(&url) else {
             return plan_err!("inlinks: {url:?} is not a URL");
         };
-        Ok(Arc::new(Live {
+        Ok(Arc::new(LiveTableProvider {
             table: LiveTable { view: View::Inlinks },
             cut: self.cut.clone(),
             range: keys::of_key(&key),
@@ -109,20 +109,20 @@ fn hit_schema() -> SchemaRef {
 }
 
 /// The results of a search.
-struct Hits {
+struct SearchTable {
     archive: Archive,
     query: String,
     schema: SchemaRef,
 }
 
-impl fmt::Debug for Hits {
+impl fmt::Debug for SearchTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "search({:?})", self.query)
     }
 }
 
 #[async_trait]
-impl TableProvider for Hits {
+impl TableProvider for SearchTable {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -138,7 +138,7 @@ impl TableProvider for Hits {
         _filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let partition = HitStream {
+        let partition = SearchStream {
             archive: self.archive.clone(),
             query: self.query.clone(),
             schema: self.schema.clone(),
@@ -155,20 +155,20 @@ impl TableProvider for Hits {
     }
 }
 
-struct HitStream {
+struct SearchStream {
     archive: Archive,
     query: String,
     schema: SchemaRef,
     hits_max: usize,
 }
 
-impl fmt::Debug for HitStream {
+impl fmt::Debug for SearchStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "search({:?})", self.query)
     }
 }
 
-impl PartitionStream for HitStream {
+impl PartitionStream for SearchStream {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }

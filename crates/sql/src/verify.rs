@@ -9,7 +9,7 @@ use archive::question::{Check, DamageRow, DumpFormat, DumpRange, View};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use crate::database::panicked;
+use crate::database::thread_error;
 use crate::{Database, QuerySettings, SqlError, text, view_statement};
 
 /// Number of pieces of [`PIECE_BYTES`] of a dump that are buffered for comparison.
@@ -21,18 +21,18 @@ const SHOWN_BYTES_MAX: usize = 400;
 
 /// The result of a verification.
 #[derive(Debug, Serialize)]
-pub struct Verified {
+pub struct VerifyReport {
     /// The verified epoch.
     pub epoch: u64,
     /// One result per view.
-    pub views: Vec<VerifiedView>,
+    pub views: Vec<ViewReport>,
     /// Damaged parts of the archive, and disagreements of the search index with the pages.
     pub damages: Vec<DamageRow>,
     /// Parts that were not checked, with reasons.
     pub notes: Vec<String>,
 }
 
-impl Verified {
+impl VerifyReport {
     /// Returns whether everything was checked and is correct.
     pub fn is_clean(&self) -> bool {
         let views = self.views.iter().all(|view| view.difference.is_none());
@@ -42,7 +42,7 @@ impl Verified {
 
 /// The result for one view.
 #[derive(Debug, Serialize)]
-pub struct VerifiedView {
+pub struct ViewReport {
     /// Its name.
     pub view: &'static str,
     /// Number of rows of the live view.
@@ -68,9 +68,9 @@ pub struct Difference {
 ///
 /// # Errors
 /// [`SqlError`] if anything is unreadable.
-pub async fn verify(database: &Database, progress: &mut dyn FnMut(View)) -> Result<Verified, SqlError> {
+pub async fn verify(database: &Database, progress: &mut dyn FnMut(View)) -> Result<VerifyReport, SqlError> {
     let cut = database.cut().await?;
-    let mut verified = Verified {
+    let mut verified = VerifyReport {
         epoch: cut.epoch(),
         views: Vec::new(),
         damages: Vec::new(),
@@ -92,7 +92,7 @@ pub async fn verify(database: &Database, progress: &mut dyn FnMut(View)) -> Resu
     }
     let archive = cut.archive().clone();
     let checked = system::blocking(move || archive.ask(Check {}));
-    let checked = checked.await.map_err(panicked)??;
+    let checked = checked.await.map_err(thread_error)??;
     verified.damages = checked.body.damages;
     verified.notes = checked.body.notes;
     Ok(verified)
@@ -105,7 +105,7 @@ async fn compare(
     cut: &Arc<Cut>,
     view: View,
     statement: &str,
-) -> Result<VerifiedView, SqlError> {
+) -> Result<ViewReport, SqlError> {
     let found = {
         let cut = cut.clone();
         system::blocking(move || {
@@ -123,10 +123,10 @@ async fn compare(
         expected => expected,
     };
     // Await this in any case: the task holds the cut.
-    let found = found.await.map_err(panicked)?;
+    let found = found.await.map_err(thread_error)?;
     let (expected, found) = (expected?, found?);
     if found.is_in_order && found.set == expected {
-        return Ok(VerifiedView {
+        return Ok(ViewReport {
             view: view.name(),
             rows: found.set.rows,
             rows_expected: expected.rows,
@@ -274,7 +274,7 @@ async fn compare_in_order(
     cut: &Arc<Cut>,
     view: View,
     statement: &str,
-) -> Result<VerifiedView, SqlError> {
+) -> Result<ViewReport, SqlError> {
     let mut rows = database.query_cut(cut, statement, &by_sorting()).await?;
     let (pieces, mut dumped) = mpsc::channel(PIECES_WAITING_MAX);
     let of_dump = cut.clone();
@@ -285,7 +285,7 @@ async fn compare_in_order(
             .map_err(|error| SqlError::Execution(error.to_string()))?;
         Ok::<u64, SqlError>(rows)
     });
-    let mut comparing = Comparing::default();
+    let mut comparing = DumpComparison::default();
     let mut expected = Vec::new();
     while let Some(batch) = rows.next().await {
         expected.clear();
@@ -306,8 +306,8 @@ async fn compare_in_order(
         comparing.drop_lines();
     }
     comparing.drop_lines();
-    dumping.await.map_err(panicked)??;
-    Ok(VerifiedView {
+    dumping.await.map_err(thread_error)??;
+    Ok(ViewReport {
         view: view.name(),
         rows: comparing.found_rows,
         rows_expected: comparing.expected_rows,
@@ -339,7 +339,7 @@ impl Write for Pieces {
 
 /// Compares the dump of a view with the rows of its definition.
 #[derive(Default)]
-struct Comparing {
+struct DumpComparison {
     /// The part of the dump that has arrived; from `at` on it has not been compared.
     arrived: Vec<u8>,
     at: usize,
@@ -348,7 +348,7 @@ struct Comparing {
     difference: Option<Difference>,
 }
 
-impl Comparing {
+impl DumpComparison {
     fn take(&mut self, piece: &[u8]) {
         self.arrived.drain(..self.at);
         self.at = 0;
@@ -375,8 +375,8 @@ impl Comparing {
         if found != Some(expected) && self.difference.is_none() {
             self.difference = Some(Difference {
                 row: self.expected_rows,
-                expected: Some(shown(expected)),
-                found: found.map(shown),
+                expected: Some(display_line(expected)),
+                found: found.map(display_line),
             });
         }
     }
@@ -388,14 +388,14 @@ impl Comparing {
                 self.difference = Some(Difference {
                     row: self.found_rows,
                     expected: None,
-                    found: Some(shown(&self.arrived[line])),
+                    found: Some(display_line(&self.arrived[line])),
                 });
             }
         }
     }
 }
 
-fn shown(line: &[u8]) -> String {
+fn display_line(line: &[u8]) -> String {
     let line = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line));
     match line.char_indices().nth(SHOWN_BYTES_MAX) {
         Some((end, _)) => format!("{}...", &line[..end]),
@@ -412,7 +412,7 @@ mod tests {
     /// Compares with the dump in pieces of every size.
     fn check(expected_rows: &str, dump: &str, expected: Expect) {
         for size in 1..=dump.len().max(1) {
-            let mut comparing = Comparing::default();
+            let mut comparing = DumpComparison::default();
             let mut pieces = dump.as_bytes().chunks(size);
             for line in lines(expected_rows.as_bytes()) {
                 while !comparing.has_line() {
@@ -428,7 +428,7 @@ mod tests {
                 comparing.drop_lines();
             }
             comparing.drop_lines();
-            let Comparing {
+            let DumpComparison {
                 found_rows,
                 expected_rows,
                 difference,

@@ -38,8 +38,12 @@ const FOLDERS: [(&str, &str); 4] = [
     ("XDG_STATE_HOME", ".local/state"),
 ];
 
-/// Returns the folder of the crate whose tests run. It is read when they run, so that tests compiled in one clone of
-/// the repository are right in another.
+/// Returns the folder of the crate whose tests run. It is read when they run, so that tests
+/// compiled in one clone of the repository are right in another.
+///
+/// ```
+/// assert!(test_env::crate_dir().join("Cargo.toml").is_file());
+/// ```
 ///
 /// # Panics
 /// Neither Cargo runs the tests nor is there a current directory.
@@ -52,6 +56,13 @@ pub fn crate_dir() -> PathBuf {
 /// Returns the folder of real archive files: `WEFT_SHARED_DATA`, or `shared/data` in or above the
 /// workspace. Prints a line and returns `None` if there is no such folder; tests of real files are
 /// then skipped.
+///
+/// ```no_run
+/// let Some(data) = test_env::shared_data() else {
+///     return;
+/// };
+/// let file = data.join("crawls/iana.warc.gz");
+/// ```
 pub fn shared_data() -> Option<PathBuf> {
     let given = env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
     let crate_dir = crate_dir();
@@ -64,6 +75,14 @@ pub fn shared_data() -> Option<PathBuf> {
 }
 
 /// Returns an isolated command with `home` as its home directory.
+///
+/// ```
+/// let home = std::env::temp_dir();
+/// let output = test_env::command("env", &home).output().expect("env is everywhere");
+/// let variables = String::from_utf8_lossy(&output.stdout);
+/// assert!(variables.contains(&format!("HOME={}", home.display())));
+/// assert!(!variables.contains("CARGO_MANIFEST_DIR="));
+/// ```
 pub fn command(program: impl AsRef<OsStr>, home: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
@@ -81,6 +100,14 @@ pub fn command(program: impl AsRef<OsStr>, home: &Path) -> Command {
 
 /// Returns a Python that can import `modules`: the project's virtual environment, which `make test`
 /// fills, or else the system's.
+///
+/// ```no_run
+/// let Some(python) = test_env::python(&["boto3"]) else {
+///     println!("skipped: there is no python3 with boto3 (make need-boto3)");
+///     return;
+/// };
+/// let script = test_env::command(&python, &std::env::temp_dir());
+/// ```
 pub fn python(modules: &[&str]) -> Option<PathBuf> {
     let import = format!("import {}", modules.join(", "));
     let nowhere = env::temp_dir();

@@ -17,7 +17,7 @@ use crate::{output, prompt};
 const QUIET_TIME: Duration = Duration::from_secs(1);
 
 /// Statistics of an executed statement.
-pub(crate) struct Answered {
+pub(crate) struct StatementSummary {
     epoch: u64,
     rows: u64,
     took: Duration,
@@ -49,14 +49,14 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
         _ = tokio::signal::ctrl_c() => anyhow::bail!("stopped"),
     };
     if io::stderr().is_terminal() && (io::stdout().is_terminal() || args.output.is_some()) {
-        eprintln!("{}", said(&answered));
+        eprintln!("{}", summary_line(&answered));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Formats the number of rows, their epoch, and the time taken.
-pub(crate) fn said(answered: &Answered) -> String {
-    let Answered { epoch, rows, took } = answered;
+pub(crate) fn summary_line(answered: &StatementSummary) -> String {
+    let StatementSummary { epoch, rows, took } = answered;
     let rows = counted(*rows, "row", "rows");
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let took = match took_ms {
@@ -73,7 +73,7 @@ pub(crate) async fn answer(
     settings: &QuerySettings,
     format: Format,
     out: impl Write + Send,
-) -> anyhow::Result<Answered> {
+) -> anyhow::Result<StatementSummary> {
     let begun = system::now();
     let progress = Progress::start();
     let mut answer = database.query(statement, settings).await?;
@@ -83,12 +83,12 @@ pub(crate) async fn answer(
     while let Some(batch) = answer.next().await {
         let batch = batch?;
         rows += batch.num_rows() as u64;
-        progress.at(rows);
+        progress.set_rows(rows);
         progress.bar.suspend(|| writer.write(&batch))?;
     }
     progress.bar.finish_and_clear();
     writer.finish()?;
-    Ok(Answered {
+    Ok(StatementSummary {
         epoch,
         rows,
         took: system::since(begun),
@@ -117,7 +117,7 @@ impl Progress {
         Progress { bar }
     }
 
-    fn at(&self, rows: u64) {
+    fn set_rows(&self, rows: u64) {
         self.bar.set_message(counted(rows, "row", "rows"));
     }
 }

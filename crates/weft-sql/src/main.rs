@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     start_logs(cli.global.verbose);
     match run(cli) {
         Ok(code) => code,
-        Err(error) => complain(&error),
+        Err(error) => print_error(&error),
     }
 }
 
@@ -66,7 +66,7 @@ fn run(cli: cli::Cli) -> anyhow::Result<ExitCode> {
 }
 
 /// Prints an error and returns its exit code.
-fn complain(error: &anyhow::Error) -> ExitCode {
+fn print_error(error: &anyhow::Error) -> ExitCode {
     let is_closed = |cause: &(dyn std::error::Error + 'static)| {
         cause
             .downcast_ref::<std::io::Error>()

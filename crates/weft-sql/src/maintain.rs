@@ -19,7 +19,7 @@ pub(crate) async fn run(database: &Database, args: &MaintainArgs, json: bool) ->
         return Ok(ExitCode::SUCCESS);
     }
     for table in done {
-        let mut said = if table.files_before == table.files_after {
+        let mut line = if table.files_before == table.files_after {
             counted(table.files_after as u64, "file", "files")
         } else {
             format!(
@@ -30,16 +30,16 @@ pub(crate) async fn run(database: &Database, args: &MaintainArgs, json: bool) ->
         };
         if table.files_removed > 0 {
             let files = counted(table.files_removed as u64, "old file", "old files");
-            said.push_str(&format!(", {files} removed"));
+            line.push_str(&format!(", {files} removed"));
         }
         if table.checkpoint {
-            said.push_str(", a checkpoint written");
+            line.push_str(", a checkpoint written");
         }
         if table.commits_removed > 0 {
             let commits = counted(table.commits_removed as u64, "old commit", "old commits");
-            said.push_str(&format!(", {commits} removed"));
+            line.push_str(&format!(", {commits} removed"));
         }
-        writeln!(out, "{:<9} {said}", table.table)?;
+        writeln!(out, "{:<9} {line}", table.table)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,7 +12,7 @@ use rustyline::history::FileHistory;
 use rustyline::{Config, Editor, Helper, Highlighter, Hinter, Validator};
 use sql::{Database, QuerySettings, TABLES};
 
-use crate::answer::{answer, said};
+use crate::answer::{answer, summary_line};
 use crate::cli::QueryArgs;
 use crate::output_format::Format;
 
@@ -113,7 +113,7 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
             _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("stopped")),
         };
         match answered {
-            Ok(answered) => eprintln!("{}", style.dim(&said(&answered))),
+            Ok(answered) => eprintln!("{}", style.dim(&summary_line(&answered))),
             Err(error) => eprintln!(
                 "{} {}",
                 style.bad("error:"),

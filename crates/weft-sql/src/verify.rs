@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use format::number::{count, counted};
 use format::terminal::{Style, clean};
 use sql::Database;
-use sql::verify::{Verified, VerifiedView, verify};
+use sql::verify::{VerifyReport, ViewReport, verify};
 
 /// Views derived from others, which can be rebuilt.
 const REBUILT: [&str; 4] = ["inlinks", "uris", "domains", "top"];
@@ -33,7 +33,7 @@ pub(crate) async fn run(database: &Database, json: bool) -> anyhow::Result<ExitC
     Ok(ExitCode::from(u8::from(!verified.is_clean())))
 }
 
-fn print(verified: &Verified, out: &mut impl io::Write) -> io::Result<()> {
+fn print(verified: &VerifyReport, out: &mut impl io::Write) -> io::Result<()> {
     let style = Style::new(io::stdout().is_terminal());
     for view in &verified.views {
         let rows = counted(view.rows, "row", "rows");
@@ -83,7 +83,7 @@ fn print(verified: &Verified, out: &mut impl io::Write) -> io::Result<()> {
             clean(&damage.advice)
         )?;
     }
-    let same = |view: &VerifiedView| view.difference.is_none();
+    let same = |view: &ViewReport| view.difference.is_none();
     let verdict = match (verified.is_clean(), verified.views.iter().all(same)) {
         (true, _) => "every view matches its definition over the facts",
         (false, true) => "every view matches its definition over the facts, but there are other problems",

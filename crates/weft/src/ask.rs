@@ -3,13 +3,13 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use archive::question::{Answer, Ask};
+use archive::question::{Answer, Ask, Body};
 use archive::{Archive, DocumentScope, OpenSettings};
 use inputs::{path_of, path_text};
 
 use crate::context::Context;
 use crate::document_workers;
-use crate::exit::WrongUse;
+use crate::outcome::WrongUse;
 
 /// Notes on standard error that a URL with `www.` in front of its host also refers to the URL
 /// without it.
@@ -59,7 +59,14 @@ pub(crate) fn ask_or_print<Q: Ask>(
     question: Q,
 ) -> anyhow::Result<Option<Answer<Q::Answer>>> {
     let archive = open(context)?;
-    let answer = archive.ask(question)?;
+    print_if_json(archive.ask(question)?, context)
+}
+
+/// Returns the answer, unless `--json` was given: then it is printed.
+pub(crate) fn print_if_json<A: Into<Body>>(
+    answer: Answer<A>,
+    context: &mut Context,
+) -> anyhow::Result<Option<Answer<A>>> {
     if context.json {
         context.out.json(&answer.any())?;
         return Ok(None);
@@ -78,18 +85,18 @@ pub(crate) fn input_name(typed: &OsStr) -> String {
 /// Returns the text of a path on the command line. Normally this is the path as typed. If nothing
 /// exists there, but something exists at the path whose escaped form (`\xNN` for each byte that is
 /// not UTF-8) is this text, the latter path is used.
-pub(crate) fn path_typed(typed: &OsStr, here: &Path) -> String {
+pub(crate) fn path_or_escaped(typed: &OsStr, here: &Path) -> String {
     let shown = typed
         .to_str()
-        .filter(|text| leads_somewhere(&here.join(path_of(text))));
+        .filter(|text| path_exists(&here.join(path_of(text))));
     match shown {
-        Some(shown) if !leads_somewhere(&here.join(typed)) => shown.to_owned(),
+        Some(shown) if !path_exists(&here.join(typed)) => shown.to_owned(),
         _ => path_text(typed.as_ref()),
     }
 }
 
 /// Returns whether anything exists at the path, even a dangling link.
-fn leads_somewhere(path: &Path) -> bool {
+fn path_exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 

@@ -8,7 +8,7 @@ use archive::{AskError, ErrorCode, OpenError};
 use store::StoreError;
 
 use crate::context::Context;
-pub(crate) use crate::outcome::{NotFound, Outcome, WrongUse};
+use crate::outcome::{NotFound, Outcome, WrongUse};
 
 /// Returns the parsed command line, or the exit code if clap has already printed help, the version
 /// or a usage error.
@@ -51,14 +51,14 @@ pub(crate) fn report(result: Result<Outcome, Error>, context: &mut Context) -> E
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Losses) => ExitCode::from(1),
         Err(error) => {
-            complain(&error, context);
+            print_error(&error, context);
             ExitCode::from(status_of(&error))
         }
     }
 }
 
 /// Prints an error about one of several items on standard error. The command continues.
-pub(crate) fn complain(error: &Error, context: &Context) {
+pub(crate) fn print_error(error: &Error, context: &Context) {
     let chain = chain_text(error);
     if context.json {
         print_json(code_of(error), &chain);

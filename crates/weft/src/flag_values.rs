@@ -1,8 +1,9 @@
 //! Values of flags that several commands share.
+//!
+//! A flag whose values are those of a library's enum names them with [`one_of`] or [`choice`]. Only
+//! enums that no library has derive `ValueEnum`.
 
-use std::str::FromStr;
-
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// Parses a number of at least 1.
 pub(crate) fn positive(text: &str) -> Result<usize, String> {
@@ -13,10 +14,60 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Returns a parser that accepts one of `words`, which help and error messages list.
-pub(crate) fn one_of<T>(words: &[&'static str]) -> impl TypedValueParser<Value = T> + use<T>
+/// Returns a parser that accepts the name of one of `values`. Help and error messages list the
+/// names.
+pub(crate) fn one_of<T, const N: usize>(
+    values: [T; N],
+    name: impl Fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T>
 where
-    T: FromStr<Err = String> + Clone + Send + Sync + 'static,
+    T: Copy + Send + Sync + 'static,
 {
-    PossibleValuesParser::new(words.iter().copied()).try_map(|word| word.parse())
+    choice(values.map(|value| (name(value), value)))
+}
+
+/// Returns a parser that accepts one of these words, with the value that each stands for. Help and
+/// error messages list the words.
+pub(crate) fn choice<P, T, const N: usize>(
+    choices: [(P, T); N],
+) -> impl TypedValueParser<Value = T> + use<P, T, N>
+where
+    P: Into<PossibleValue>,
+    T: Copy + Send + Sync + 'static,
+{
+    let choices = choices.map(|(word, value)| (word.into(), value));
+    let words = choices.clone().map(|(word, _)| word);
+    PossibleValuesParser::new(words).try_map(move |typed| {
+        choices
+            .iter()
+            .find(|(word, _)| word.matches(&typed, false))
+            .map(|&(_, value)| value)
+            .ok_or_else(|| format!("{typed} is not among the values"))
+    })
+}
+
+/// Returns a word for [`choice`] that help describes.
+pub(crate) fn described(word: &'static str, help: &'static str) -> PossibleValue {
+    PossibleValue::new(word).help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    #[test]
+    fn a_word_becomes_its_value() {
+        let parser = choice([("none", 0), ("all", 9)]);
+        let parse = |word: &str| {
+            parser
+                .parse_ref(&clap::Command::new("weft"), None, OsStr::new(word))
+                .ok()
+        };
+        assert_eq!(
+            [parse("none"), parse("all"), parse("ALL"), parse("")],
+            [Some(0), Some(9), None, None]
+        );
+    }
 }

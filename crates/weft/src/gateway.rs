@@ -102,17 +102,17 @@ impl Gateway {
 
     /// Returns the announcement as JSON.
     pub(crate) fn to_json(&self) -> serde_json::Value {
-        let mut said = self.face.to_json();
-        said["upstream"] = self.scope.to_string().into();
-        said["endpoint"] = self.endpoint.clone().into();
-        said
+        let mut text = self.face.to_json();
+        text["upstream"] = self.scope.to_string().into();
+        text["endpoint"] = self.endpoint.clone().into();
+        text
     }
 
     /// Returns the announcement as text.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn announcement(&self) -> String {
         let endpoint = self.endpoint.as_deref().unwrap_or("Amazon");
         let upstream = clean(&format!("{} of {endpoint}", self.scope));
-        format!("a gateway to {upstream}: {}", self.face.said())
+        format!("a gateway to {upstream}: {}", self.face.announcement())
     }
 
     /// Waits for running requests, then shuts down.

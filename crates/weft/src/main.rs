@@ -25,10 +25,10 @@ mod exit;
 mod flag_values;
 mod gateway;
 mod logs;
-mod losses;
 mod outcome;
 mod paging;
 mod part_file;
+mod quarantine_text;
 mod remote_inputs;
 mod s3_face;
 mod sql_program;
@@ -36,13 +36,13 @@ mod stage_table;
 mod stderr;
 mod stdout;
 mod stop;
+mod store_args;
 mod store_node;
 mod table;
 mod threads;
 mod units;
 mod web_args;
 mod web_server;
-mod which_store;
 
 // Loading allocates and frees millions of small rows on several threads. This allocator suits that
 // and retains less memory than others (ARCHITECTURE.md). Its settings are in `.cargo/config.toml`.

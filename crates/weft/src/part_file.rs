@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::exit::WrongUse;
+use crate::outcome::WrongUse;
 
 /// A file or folder under construction.
 #[derive(Debug)]
 pub(crate) struct PartFile {
-    making: PathBuf,
+    temporary: PathBuf,
     path: PathBuf,
     /// Holds the lock; `None` for a folder.
     locked: Option<File>,
@@ -27,40 +27,40 @@ pub(crate) struct PartFile {
 impl PartFile {
     /// Creates the temporary file that becomes `path`.
     pub(crate) fn begin(path: &Path) -> anyhow::Result<(PartFile, File)> {
-        let making = making_of(path);
-        let create = || format!("create {}", making.display());
-        let file = open_locked(&making).with_context(create)?;
+        let temporary = temporary_path_of(path);
+        let create = || format!("create {}", temporary.display());
+        let file = open_locked(&temporary).with_context(create)?;
         let Some(file) = file else {
             let busy = format!(
                 "{} exists: another command is writing it; write to another name, or wait",
-                making.display()
+                temporary.display()
             );
             return Err(WrongUse(busy).into());
         };
         let locked = file.try_clone().with_context(create)?;
-        Ok((PartFile::of(path, making, Some(locked)), file))
+        Ok((PartFile::of(path, temporary, Some(locked)), file))
     }
 
     /// Creates the temporary folder that becomes `path`.
     pub(crate) fn begin_folder(path: &Path) -> anyhow::Result<PartFile> {
-        let making = making_of(path);
-        match fs::create_dir(&making) {
-            Ok(()) => Ok(PartFile::of(path, making, None)),
+        let temporary = temporary_path_of(path);
+        match fs::create_dir(&temporary) {
+            Ok(()) => Ok(PartFile::of(path, temporary, None)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 let there = format!(
                     "{} exists: another command is writing it. If no command is running, a killed one left \
                      it: remove it",
-                    making.display()
+                    temporary.display()
                 );
                 Err(WrongUse(there).into())
             }
-            Err(error) => Err(error).with_context(|| format!("create {}", making.display())),
+            Err(error) => Err(error).with_context(|| format!("create {}", temporary.display())),
         }
     }
 
-    fn of(path: &Path, making: PathBuf, locked: Option<File>) -> PartFile {
+    fn of(path: &Path, temporary: PathBuf, locked: Option<File>) -> PartFile {
         PartFile {
-            making,
+            temporary,
             path: path.to_owned(),
             locked,
             is_finished: false,
@@ -68,13 +68,13 @@ impl PartFile {
     }
 
     /// Returns the temporary path.
-    pub(crate) fn making(&self) -> &Path {
-        &self.making
+    pub(crate) fn temporary_path(&self) -> &Path {
+        &self.temporary
     }
 
     /// Renames the file or folder to its final name.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        fs::rename(&self.making, &self.path)?;
+        fs::rename(&self.temporary, &self.path)?;
         self.is_finished = true;
         Ok(())
     }
@@ -85,13 +85,13 @@ impl Drop for PartFile {
         // If removal fails, the `.part` name still marks it as incomplete.
         let _ = match (self.is_finished, &self.locked) {
             (true, _) => Ok(()),
-            (false, None) => fs::remove_dir_all(&self.making),
-            (false, Some(_)) => fs::remove_file(&self.making),
+            (false, None) => fs::remove_dir_all(&self.temporary),
+            (false, Some(_)) => fs::remove_file(&self.temporary),
         };
     }
 }
 
-fn making_of(path: &Path) -> PathBuf {
+fn temporary_path_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     path.with_file_name(name)

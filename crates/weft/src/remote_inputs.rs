@@ -20,7 +20,7 @@ use system::FileStore;
 use warc::Input;
 
 use crate::outcome::WrongUse;
-use crate::which_store::{self, StoreArgs};
+use crate::store_args::{self, StoreArgs};
 
 /// The cache accounts reads under this name.
 pub(crate) const PROGRAM: &str = "weft";
@@ -66,7 +66,7 @@ impl RemoteInputs {
 
     /// Resolves `store://` to the store selected by flags, if any.
     pub(crate) fn use_given(&self, args: &StoreArgs) {
-        if let Some(place) = which_store::given(args) {
+        if let Some(place) = store_args::given(args) {
             self.use_store(place);
         }
     }
@@ -109,7 +109,7 @@ impl RemoteInputs {
 }
 
 async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
-    let place = given.map_or_else(which_store::of_environment, Ok);
+    let place = given.map_or_else(store_args::from_environment, Ok);
     let place = place.map_err(|error| error.to_string())?;
     let is_far = !matches!(place, ConnectSettings::Volumes(_));
     let connection = connect(place).await.map_err(|error| error.to_string())?;
@@ -205,12 +205,14 @@ impl InputSource for RemoteInputs {
 
     fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
         let looked = self.remote.stat(addresses).into_iter();
-        looked.map(|stat| stat.map(|stat| stat.map(seen))).collect()
+        looked.map(|stat| stat.map(|stat| stat.map(input_stat))).collect()
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
         let listed = self.remote.list(folder)?.into_iter();
-        Ok(listed.map(|(address, stat)| (address, seen(stat))).collect())
+        Ok(listed
+            .map(|(address, stat)| (address, input_stat(stat)))
+            .collect())
     }
 
     fn open(&self, address: &str, expected: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
@@ -236,7 +238,7 @@ impl InputSource for RemoteInputs {
     }
 }
 
-fn seen(stat: remote::Stat) -> Stat {
+fn input_stat(stat: remote::Stat) -> Stat {
     Stat {
         size: stat.size,
         validator: stat.validator,

@@ -186,12 +186,12 @@ impl Face {
 
     /// Returns the announcement: the address and, at the first start, the new key and how to use
     /// it.
-    pub(crate) fn said(&self) -> String {
-        let mut said = format!("S3 at {} (keys: {})", self.url(), self.keys.display());
+    pub(crate) fn announcement(&self) -> String {
+        let mut text = format!("S3 at {} (keys: {})", self.url(), self.keys.display());
         if let Some(key) = self.running.new_key() {
-            said.push_str(&introduction(&self.url(), key, &self.keys.display().to_string()));
+            text.push_str(&introduction(&self.url(), key, &self.keys.display().to_string()));
         }
-        said
+        text
     }
 
     /// Waits for running requests, then shuts down.
@@ -229,13 +229,13 @@ mod tests {
             id: "WEFTKEY".into(),
             secret: "s3cret".into(),
         };
-        let said = introduction("http://127.0.0.1:9000", &key, "keys.toml");
+        let text = introduction("http://127.0.0.1:9000", &key, "keys.toml");
         for part in [
             "AWS_ACCESS_KEY_ID=WEFTKEY\n",
             "AWS_SECRET_ACCESS_KEY=s3cret\n",
             "AWS_ENDPOINT_URL=http://127.0.0.1:9000\n",
         ] {
-            assert!(said.contains(part), "{part} is not in {said}");
+            assert!(text.contains(part), "{part} is not in {text}");
         }
     }
 }

@@ -35,12 +35,12 @@ const END_MAX: Duration = Duration::from_secs(6);
 
 /// Returns the path of the program: next to this executable, else on `PATH`.
 pub(crate) fn find() -> Option<PathBuf> {
-    let beside = std::env::current_exe()
+    let sibling = std::env::current_exe()
         .ok()
         .map(|here| here.with_file_name(PROGRAM));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).map(|dir| dir.join(PROGRAM));
-    beside
+    sibling
         .into_iter()
         .chain(on_path)
         .find(|program| program.is_file())

@@ -47,8 +47,8 @@ impl Out {
 
     /// Returns a writer for untrusted bytes. On a terminal it replaces control characters except
     /// tabs and line ends; elsewhere it passes bytes through.
-    pub(crate) fn of_strangers(&mut self) -> OfStrangers<'_> {
-        OfStrangers {
+    pub(crate) fn untrusted(&mut self) -> UntrustedWriter<'_> {
+        UntrustedWriter {
             is_for_terminal: self.width.is_some(),
             out: self,
             last: 0,
@@ -77,15 +77,15 @@ impl Write for Out {
     }
 }
 
-/// The writer returned by [`Out::of_strangers`].
-pub(crate) struct OfStrangers<'a> {
+/// The writer returned by [`Out::untrusted`].
+pub(crate) struct UntrustedWriter<'a> {
     out: &'a mut Out,
     is_for_terminal: bool,
     /// The last input byte, before replacement.
     last: u8,
 }
 
-impl Write for OfStrangers<'_> {
+impl Write for UntrustedWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.is_for_terminal {
             return self.out.write(bytes);

@@ -19,7 +19,7 @@ const EXIT_INTERRUPTED: i32 = 130;
 pub(crate) struct Stop {
     state: Arc<(Mutex<bool>, Condvar)>,
     /// Wakes async code.
-    told: Arc<Notify>,
+    notify: Arc<Notify>,
 }
 
 impl Stop {
@@ -28,7 +28,7 @@ impl Stop {
     pub(crate) fn listen() -> anyhow::Result<Stop> {
         let stop = Stop {
             state: Arc::default(),
-            told: Arc::default(),
+            notify: Arc::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -44,7 +44,7 @@ impl Stop {
             .spawn(move || {
                 runtime.block_on(async {
                     signals.next().await;
-                    flag.ask();
+                    flag.request();
                     signals.next().await;
                     std::process::exit(EXIT_INTERRUPTED);
                 });
@@ -54,7 +54,7 @@ impl Stop {
     }
 
     /// Returns whether a stop was requested.
-    pub(crate) fn asked(&self) -> bool {
+    pub(crate) fn is_requested(&self) -> bool {
         *self.lock()
     }
 
@@ -75,11 +75,11 @@ impl Stop {
 
     /// The async version of [`Stop::wait`].
     pub(crate) async fn stopped(&self) {
-        let mut told = std::pin::pin!(self.told.notified());
+        let mut notified = std::pin::pin!(self.notify.notified());
         // Register before checking: otherwise a stop between the two would be missed.
-        told.as_mut().enable();
-        if !self.asked() {
-            told.await;
+        notified.as_mut().enable();
+        if !self.is_requested() {
+            notified.await;
         }
     }
 
@@ -96,10 +96,10 @@ impl Stop {
         Ok(())
     }
 
-    fn ask(&self) {
+    fn request(&self) {
         *self.lock() = true;
         self.state.1.notify_all();
-        self.told.notify_waiters();
+        self.notify.notify_waiters();
     }
 
     fn lock(&self) -> MutexGuard<'_, bool> {

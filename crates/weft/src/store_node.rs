@@ -11,7 +11,7 @@ use store::upkeep::Workers;
 use store::{RequestCount, Store};
 use tokio::runtime::{Handle, Runtime};
 
-use crate::exit::WrongUse;
+use crate::outcome::WrongUse;
 use crate::s3_face::{Face, FaceArgs};
 use crate::style::clean_lines;
 use crate::threads;
@@ -76,11 +76,11 @@ impl StoreNode {
 
     /// Returns the announcement: the node's id and address, volumes that it was given but does not
     /// use, and the address of its S3 face.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn announcement(&self) -> String {
         let store = self.running.store();
         let topology = store.cluster().topology();
         let id = store.cluster().me().map(ToString::to_string).unwrap_or_default();
-        let mut said = format!(
+        let mut text = format!(
             "store node {id} at {}: layout {}, {} of every object on {}",
             self.running.address(),
             topology.layouts.current.number,
@@ -95,15 +95,15 @@ impl StoreNode {
             .iter()
             .filter(|volume| !retired.contains(*volume))
         {
-            said.push_str(&format!(
+            text.push_str(&format!(
                 "\nvolume {volume} is in no layout and is empty: add it with weft store layout apply"
             ));
         }
         if let Some(face) = &self.face {
-            said.push('\n');
-            said.push_str(&face.said());
+            text.push('\n');
+            text.push_str(&face.announcement());
         }
-        clean_lines(&said)
+        clean_lines(&text)
     }
 
     /// Waits for running requests, stops the workers and closes the volumes.

@@ -150,13 +150,13 @@ impl WebArgs {
         if self.no_replay {
             return None;
         }
-        let mut beside = self.listen.address;
-        beside.set_port(match beside.port() {
+        let mut address = self.listen.address;
+        address.set_port(match address.port() {
             0 => 0,
             port => port.checked_add(1).unwrap_or(0),
         });
         Some(ReplaySettings {
-            listen: self.replay_listen.as_ref().map_or(beside, |given| given.address),
+            listen: self.replay_listen.as_ref().map_or(address, |given| given.address),
             any_port: self.replay_listen.is_none(),
             url: self.replay_url.clone(),
             scripts: self.replay_scripts == "on",

@@ -18,11 +18,11 @@ use crate::sql_program::SqlProgram;
 use crate::threads;
 
 /// Time to wait for threads that still run queries after the last request has ended.
-const FAREWELL: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// Other services of this process whose figures the web server shows.
 #[derive(Clone, Default)]
-pub(crate) struct Beside {
+pub(crate) struct OtherServices {
     /// The store node.
     pub(crate) store: Option<Arc<dyn Storage>>,
     /// The S3 gateway.
@@ -46,18 +46,18 @@ impl WebServer {
     /// Binds the first free address in `settings`, and starts serving with that address's settings.
     pub(crate) fn start(
         archive: &Archive,
-        beside: Beside,
+        services: OtherServices,
         sql: Option<SqlProgram>,
         settings: &[ServerSettings],
     ) -> anyhow::Result<WebServer> {
         let runtime = threads::start("server")?;
         let sql = sql.map(Arc::new);
         let served = |sql: Option<Arc<SqlProgram>>| Served {
-            store: beside.store.clone(),
-            gateway: beside.gateway.clone(),
-            cache: beside.cache.clone(),
+            store: services.store.clone(),
+            gateway: services.gateway.clone(),
+            cache: services.cache.clone(),
             sql: sql.map(|sql| -> Arc<dyn SqlServer> { sql }),
-            files: Some(files::shown_in(archive.dir())),
+            files: Some(files::catalogue_place(archive.dir())),
             ..Served::from(archive.clone())
         };
         let server = runtime.block_on(bind(|| served(sql.clone()), settings))?;
@@ -114,7 +114,7 @@ impl WebServer {
         }
         // Dropping the runtime would wait indefinitely for running queries. They are read-only, so
         // abandoning them is safe.
-        self.runtime.shutdown_timeout(FAREWELL);
+        self.runtime.shutdown_timeout(SHUTDOWN_TIME_MAX);
     }
 }
 

@@ -1,8 +1,8 @@
-"""Loads on a cluster: Spark reads any number of inputs into Delta tables, and computes the views over them.
+"""Loads on a cluster: Spark reads any number of inputs into Delta tables, and computes views of them.
 
-The rows are those of ``weft load``: each task reads one input with the reader and the extraction of the program. What is
-distributed is Spark's: scheduling, retries, shuffles. Below one base address are the tables ``captures``, ``links``,
-``quarantine`` and ``ledger``, and ``views/NAME``. docs/scale.md says how to run it::
+The rows equal those of ``weft load``: each task reads one input with the program's reader and extraction. Spark does the
+scheduling, the retries and the shuffles. A base address has the tables ``captures``, ``links``, ``quarantine``, ``ledger``
+and ``views/NAME``. docs/scale.md explains how to run it::
 
     python -m weft.spark --base s3a://bucket/web --master spark://host:7077 --views crawls/
 

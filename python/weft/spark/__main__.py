@@ -14,37 +14,38 @@ examples:
   python -m weft.spark --base /data/web --views                  # no new inputs: only the views
   spark-submit --packages io.delta:delta-spark_4.1_2.13:4.1.0 job.py ...     # job.py calls weft.spark.__main__.main()
 
-Inputs are files, folders, patterns, path lists and addresses as weft load takes them, and s3a://. The same command
-again adds nothing, or goes on where the last one stopped. One job at a time may write to a base.
+Inputs are the same as for weft load (files, folders, patterns, path lists, addresses), and s3a:// addresses.
+Running the same command again adds nothing, or continues an interrupted load. Only one job at a time may write
+to a base.
 
-exit codes: 0 done; 1 done with losses, or failed; 2 wrong use
+exit codes: 0 success; 1 losses or failure; 2 usage error
 """
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m weft.spark",
-        description="Reads web archives with Spark into Delta tables, exactly once, and computes the views over them.",
+        description="Load web archives into Delta tables with Spark, each input exactly once, and compute views of them.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("inputs", nargs="*", metavar="INPUT", help="what to read")
-    parser.add_argument("--base", required=True, help="folder or address that the tables are below")
-    parser.add_argument("--master", help="address of the cluster; that of spark-submit, or local[*], if absent")
+    parser.add_argument("inputs", nargs="*", metavar="INPUT", help="inputs to load")
+    parser.add_argument("--base", required=True, help="folder or address of the tables")
+    parser.add_argument("--master", help="address of the cluster (default: that of spark-submit, else local[*])")
     parser.add_argument("--views", action="store_true", help="compute the views after the load")
-    parser.add_argument("--prefix", help="what the entries of path lists are below, as s3a://commoncrawl/")
-    parser.add_argument("--links", choices=["all", "external"], default="all", help="which links are kept (all)")
-    parser.add_argument("--collection", default="", help="label of these inputs")
-    parser.add_argument("--batch-inputs", type=int, default=1_000, help="most inputs of a batch (1000)")
-    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark")
-    parser.add_argument("--package", action="append", default=[], metavar="GROUP:NAME:VERSION", help="one more jar")
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
-    asked = parser.parse_args(arguments)
-    if not asked.inputs and not asked.views:
-        parser.error("name inputs, or ask for --views")
-    if asked.batch_inputs < 1:
-        parser.error("--batch-inputs is at least 1")
-    conf = dict(pair.partition("=")[::2] for pair in asked.conf)
+    parser.add_argument("--prefix", help="prefix for the entries of path lists, such as s3a://commoncrawl/")
+    parser.add_argument("--links", choices=["all", "external"], default="all", help="links to keep (default: all)")
+    parser.add_argument("--collection", default="", help="label for these inputs")
+    parser.add_argument("--batch-inputs", type=int, default=1_000, help="maximum number of inputs per batch (default: 1000)")
+    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting; may be repeated")
+    parser.add_argument("--package", action="append", default=[], metavar="GROUP:NAME:VERSION", help="additional jar; may be repeated")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    args = parser.parse_args(arguments)
+    if not args.inputs and not args.views:
+        parser.error("name at least one input, or use --views")
+    if args.batch_inputs < 1:
+        parser.error("--batch-inputs must be at least 1")
+    conf = dict(pair.partition("=")[::2] for pair in args.conf)
     try:
         from weft.spark import WrongUse, compute_views, load, session
     except ImportError as error:
@@ -56,38 +57,38 @@ def main(arguments: Optional[List[str]] = None) -> int:
     def say(text: str) -> None:
         print(f"{time.monotonic() - begun:8.1f} s  {text}", file=sys.stderr, flush=True)
 
-    done, has_losses = {"base": asked.base}, False
+    done, has_losses = {"base": args.base}, False
     try:
-        spark = session(asked.master, conf=conf, packages=asked.package)
+        spark = session(args.master, conf=conf, packages=args.package)
     except Exception as error:
         print(f"error: Spark does not start: {_first_line(error)}", file=sys.stderr)
         return 1
     try:
-        if asked.inputs:
+        if args.inputs:
             summary = load(
                 spark,
-                asked.base,
-                asked.inputs,
-                prefix=asked.prefix,
-                links=asked.links,
-                collection=asked.collection,
-                batch_inputs=asked.batch_inputs,
+                args.base,
+                args.inputs,
+                prefix=args.prefix,
+                links=args.links,
+                collection=args.collection,
+                batch_inputs=args.batch_inputs,
                 say=say,
             )
             done.update(summary.to_dict())
             has_losses = summary.has_losses
-        if asked.views:
-            done["views"] = compute_views(spark, asked.base, say=say)
+        if args.views:
+            done["views"] = compute_views(spark, args.base, say=say)
     except WrongUse as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except Exception as error:
         print(f"error: {_first_line(error)}", file=sys.stderr)
-        print("the same command goes on where this one stopped", file=sys.stderr)
+        print("run the same command again to continue", file=sys.stderr)
         return 1
     finally:
         spark.stop()
-    print(json.dumps(done) if asked.json else _text(done))
+    print(json.dumps(done) if args.json else _text(done))
     return 1 if has_losses else 0
 
 

@@ -1,8 +1,8 @@
-"""Which inputs a job means, found by the driver as ``weft load`` finds them.
+"""Finds the inputs of a job on the driver, like ``weft load``.
 
 Invariants:
-- names are those that ``weft load`` gives them: they decide between captures of the same time;
-- what leads nowhere is an input with a problem; nothing is dropped silently.
+- Names equal those that ``weft load`` gives: they decide between captures of the same time.
+- An argument that matches nothing becomes an input with a problem; nothing is dropped silently.
 """
 
 import gzip
@@ -14,28 +14,28 @@ from urllib.parse import urlsplit
 from weft import _weft
 from weft.spark._wrong_use import WrongUse
 
-#: Schemes of S3 as Hadoop has them. The reader knows them as ``s3``.
+#: Schemes of S3 in Hadoop. The reader calls them ``s3``.
 _S3 = ("s3a", "s3n")
 
-#: Schemes that the reader itself opens.
+#: Schemes that the reader opens itself.
 _READ = ("s3", "http", "https")
 
 
 @dataclass(frozen=True)
 class Found:
-    """An input. Two with the same place and version hold the same bytes."""
+    """An input. Two inputs with the same location and version have the same bytes."""
 
     name: str
     location: str
     size: Optional[int]
-    #: What changes whenever the bytes do. None of an entry of a list with a prefix, which nobody has looked at: by
-    #: convention such an address never gets other bytes.
+    #: A value that changes whenever the bytes do. ``None`` for an entry of a list with a prefix, which was not looked up:
+    #: by convention the content of such an address never changes.
     version: Optional[str]
     problem: Optional[str]
 
 
 def find(arguments: Sequence[str], prefix: Optional[str] = None) -> List[Found]:
-    """Files, folders, patterns, path lists and addresses. With a prefix, entries of path lists are addresses below it."""
+    """Returns the inputs that the arguments refer to. With a prefix, entries of path lists are addresses below it."""
     plain, found = [], []
     for argument in arguments:
         argument = os.fspath(argument)
@@ -53,7 +53,7 @@ def find(arguments: Sequence[str], prefix: Optional[str] = None) -> List[Found]:
 
 
 def is_read_by_us(location: str) -> bool:
-    """Whether the reader opens such a location itself. Others are copied by pyarrow."""
+    """Returns whether the reader opens such a location itself. pyarrow copies the others."""
     return _scheme(location) in ("", *_READ)
 
 
@@ -65,9 +65,9 @@ def _seen(found: tuple) -> Found:
             stat = os.stat(location)
             version = f"{stat.st_size}-{stat.st_mtime_ns}"
         except OSError:
-            # The name has bytes that are not UTF-8, or the file went away: it is looked at again when it is read.
+            # The name is not UTF-8, or the file has disappeared: the reader will report that.
             version = None
-    # Without a version nobody could tell other bytes at this place: then the digest decides each time.
+    # Without a version, a change of the content is noticed only by its digest.
     return Found(name, location, size, version or "", problem)
 
 
@@ -94,7 +94,7 @@ def _is_list(argument: str) -> bool:
 
 def _lines(path: str) -> Iterator[str]:
     if _scheme(path) not in ("", "file"):
-        raise WrongUse(f"{path}: with --prefix, path lists are files of this machine; copy it here first")
+        raise WrongUse(f"{path}: with --prefix, path lists must be local files; copy it here first")
     path = urlsplit(path).path if _scheme(path) else path
     try:
         with open(path, "rb") as file:
@@ -104,11 +104,11 @@ def _lines(path: str) -> Iterator[str]:
                 if line and not line.startswith("#"):
                     yield line
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise WrongUse(f"{path}: cannot be read as a path list: {error}") from error
+        raise WrongUse(f"{path}: the path list cannot be read: {error}") from error
 
 
 def _below(address: str) -> Iterator[Found]:
-    """An address that only pyarrow knows, or all records below it if it is a folder."""
+    """Yields an address that only pyarrow can open, or all inputs below it if it is a folder."""
     import pyarrow
     import pyarrow.fs
 
@@ -125,7 +125,7 @@ def _below(address: str) -> Iterator[Found]:
         yield Found(address, address, None, "", str(error))
         return
     if not infos:
-        yield Found(address, address, None, "", "no input below it")
+        yield Found(address, address, None, "", "no inputs below this address")
     for each in infos:
         place = address.rstrip("/") + each.path[len(path.rstrip("/")):]
         problem = None if each.is_file else "no such input"

@@ -1,4 +1,4 @@
-"""A load: batches of inputs, each exactly once in the tables however often tasks and jobs are repeated."""
+"""Loads batches of inputs. Each is in the tables exactly once, however often tasks and jobs are repeated."""
 
 import time
 from collections import Counter
@@ -15,7 +15,7 @@ from weft.spark._session import ours
 from weft.spark._tables import BATCHES, LEDGER, Tables
 from weft.spark._wrong_use import WrongUse
 
-#: Inputs of a batch, unless said otherwise. All its rows are staged before they are appended.
+#: Default number of inputs per batch. All rows of a batch are staged before they are appended.
 BATCH_INPUTS = 1_000
 
 Say = Callable[[str], None]
@@ -23,12 +23,12 @@ Say = Callable[[str], None]
 
 @dataclass
 class Summary:
-    """What a load did."""
+    """The results of a load."""
 
     base: str
     inputs: int = 0
     done: int = 0
-    #: Their content was in the tables already.
+    #: Inputs whose content was in the tables already.
     known: int = 0
     failed: int = 0
     records: int = 0
@@ -36,7 +36,7 @@ class Summary:
     links: int = 0
     quarantined: int = 0
     batches: List[int] = field(default_factory=list)
-    #: Name and failure of inputs that failed: the first hundred. The ledger has all.
+    #: Name and failure of the first hundred failed inputs. The ledger has all of them.
     failures: List[Tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -59,25 +59,25 @@ def load(
     batch_inputs: int = BATCH_INPUTS,
     say: Say = lambda text: None,
 ) -> Summary:
-    """Reads inputs into the tables below ``base``, and finishes the batch that an earlier job left, if there is one.
+    """Loads inputs into the tables below ``base``. First finishes a batch that an interrupted job left.
 
-    ``inputs`` are files, folders, patterns, path lists and addresses as ``weft load`` takes them, and ``s3a://`` or what
-    else pyarrow opens. With ``prefix``, entries of path lists are addresses below it. Files must have the same path on
-    every machine. One job at a time may write to a base.
+    ``inputs`` are the same as for ``weft load`` (files, folders, patterns, path lists, addresses), and ``s3a://`` and
+    other addresses that pyarrow opens. With ``prefix``, entries of path lists are addresses below it. Files must have the
+    same path on every machine. Only one job at a time may write to a base.
 
-    An input that fails is a row of the table ``ledger``. Raises :class:`WrongUse`, and what Spark raises; the same call
-    then goes on where this one stopped.
+    A failed input gets a row in the table ``ledger``. Raises :class:`WrongUse` for invalid arguments, and passes on
+    errors of Spark; the same call then continues.
     """
     begun = time.monotonic()
     if batch_inputs < 1:
-        raise WrongUse("a batch has at least one input")
+        raise WrongUse("batch_inputs must be at least 1")
     tables = Tables(ours(spark), base)
     tables.create(links)
     summary = Summary(tables.base)
     last, done = tables.last_batch("batches"), tables.last_batch("ledger")
     tables.remove("staging", str(done))
     if last > done:
-        say(f"batch {last}: an earlier job left it unfinished")
+        say(f"batch {last}: finishing it for an interrupted job")
         _run(tables, last, links, say).add_to(summary, say)
     found = find(inputs, prefix)
     places = _places(tables)
@@ -92,7 +92,7 @@ def load(
 
 
 def _places(tables: Tables) -> "set[Tuple[str, Optional[str]]]":
-    """Places and versions whose content is in the tables."""
+    """Returns the locations and versions of inputs whose content is in the tables."""
     read = tables.read("ledger").where("digest IS NOT NULL").select("location", "version").toArrow()
     return set(zip(read["location"].to_pylist(), read["version"].to_pylist()))
 
@@ -106,18 +106,18 @@ def _begin(tables: Tables, batch: int, found: Sequence[Found], collection: str) 
         {"batch": batch, "seq": seq, "collection": collection, **asdict(each)} for seq, each in enumerate(found)
     ]
     tables.append_list("batches", rows, BATCHES, batch)
-    # Of two batches with one number the first is in the table, and the second left out.
+    # If two jobs use one batch number, the first append wins and the second is ignored.
     planned = [row.location for row in tables.planned(batch)]
     if planned != [each.location for each in found]:
         raise RuntimeError(
-            f"another job began batch {batch} in {tables.base} at the same time: one job at a time may write to a base; "
-            "start this one again when the other has ended"
+            f"another job started batch {batch} in {tables.base} concurrently: only one job at a time may write to a base; "
+            "run this one again when the other has ended"
         )
 
 
 @dataclass
 class _Batch:
-    """A batch that is done: its rows of the ledger."""
+    """A finished batch, as its rows of the ledger."""
 
     number: int
     rows: List[dict]
@@ -161,26 +161,26 @@ def _run(tables: Tables, batch: int, links: str, say: Say) -> _Batch:
     return _Batch(batch, rows)
 
 
-#: Column of the ledger that counts the rows of a table.
+#: Column of the ledger with the number of rows in a table.
 _COUNTED = {"captures": "captures", "links": "links", "quarantine": "quarantined"}
 
 
 def _stage(
     tables: Tables, staging: Tuple[str, str], found: Sequence[Found], links: str, collection: str, batch: int
 ) -> None:
-    # What a job left there that ended in mid-write has no commit, so nobody would see or remove it.
+    # Files of a job that was killed while writing belong to no commit, so nobody else would remove them.
     tables.remove(*staging)
     context = tables.spark.sparkContext
     inputs, known = context.broadcast(list(found)), context.broadcast(_digests(tables))
     read = reader(inputs, known, links=links, collection=collection, batch=batch)
     (
-        # One task an input: what is lost with a machine is little, and done again elsewhere.
+        # One task per input: little is lost with a machine, and it is repeated elsewhere.
         tables.spark.range(0, len(found), 1, numPartitions=len(found))
         .mapInArrow(read, from_arrow_schema(staging_schema()))
         .write.format("delta")
-        # Never behind what another job has staged.
+        # Fails if another job has staged something.
         .mode("errorifexists")
-        # Bounds of columns that are read as a whole would cost and not be used.
+        # The table is read as a whole, so column statistics would be useless.
         .option("delta.dataSkippingNumIndexedCols", "0")
         .save(tables.path(*staging))
     )
@@ -189,15 +189,15 @@ def _stage(
 
 
 def _digests(tables: Tables) -> Mapping[str, Optional[str]]:
-    """Digests of what was read, each with its failure, if it has one."""
+    """Returns the digests of inputs that were read, each with its failure, if any."""
     read = tables.read("ledger").where("digest IS NOT NULL AND state <> 'known'").select("digest", "failure")
     table = read.toArrow()
     return dict(zip(table["digest"].to_pylist(), table["failure"].to_pylist()))
 
 
 def _judged(batch: int, found: Sequence[Found], outcomes: List[dict]) -> Tuple[List[dict], List[int]]:
-    """The batch's rows of the ledger, and which inputs' rows count. Of two with the same content the one of the least name
-    counts."""
+    """Returns the ledger rows of a batch, and the inputs whose rows count. Of several inputs with the same content, the
+    one with the smallest name counts."""
     by_seq = {outcome["seq"]: outcome for outcome in outcomes}
     if sorted(by_seq) != list(range(len(found))):
         raise RuntimeError(f"batch {batch}: {len(by_seq)} of {len(found)} inputs are staged")
@@ -205,7 +205,7 @@ def _judged(batch: int, found: Sequence[Found], outcomes: List[dict]) -> Tuple[L
     for seq, each in enumerate(found):
         digest = by_seq[seq]["digest"]
         if digest is not None:
-            # Names compare as they do in an archive, byte by byte.
+            # Names are compared byte by byte, as in an archive.
             least[digest] = min(least.get(digest, (each.name.encode(), seq)), (each.name.encode(), seq))
     for seq, each in enumerate(found):
         outcome = by_seq[seq]

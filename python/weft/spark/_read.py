@@ -1,7 +1,7 @@
-"""What a task does: reads inputs, one after another, to rows of the staging table.
+"""The work of a task: reads inputs, one after another, into rows of the staging table.
 
-A row of it belongs to one of the tables, whose columns are then there as a struct, or is the outcome of an input, its
-last row. Rows of an input count only with its outcome.
+A staging row holds a row of one of the tables as a struct, or the outcome of an input, which is its last row. Rows of an
+input count only if its outcome exists.
 """
 
 import contextlib
@@ -15,14 +15,14 @@ import pyarrow as pa
 from weft import _weft
 from weft.spark._inputs import Found, is_read_by_us
 
-#: Tables that rows are read for.
+#: Tables that get rows.
 TABLES = ("captures", "links", "quarantine")
 
 OUTCOME = pa.schema([
-    # Absent if the input could not be read to its end; then none of its rows counts.
+    # Missing if the input could not be read to its end; then none of its rows count.
     pa.field("digest", pa.string()),
     pa.field("size", pa.int64()),
-    # Whether its content was in the ledger already, so that it was not read.
+    # Whether the input was skipped because its content was in the ledger already.
     pa.field("is_known", pa.bool_(), nullable=False),
     pa.field("records", pa.int64(), nullable=False),
     pa.field("captures", pa.int64(), nullable=False),
@@ -33,12 +33,12 @@ OUTCOME = pa.schema([
 
 
 def table_schema(table: str) -> pa.Schema:
-    """The schema of a table that rows are read for."""
+    """Returns the schema of a table."""
     return pa.schema(_weft.Stream([], table, "all", ""))
 
 
 def staging_schema() -> pa.Schema:
-    """The schema of the staging table."""
+    """Returns the schema of the staging table."""
     structs = [pa.field(name, pa.struct(schema)) for name, schema in _structs().items()]
     return pa.schema([pa.field("seq", pa.int64(), nullable=False), *structs])
 
@@ -50,9 +50,9 @@ def _structs() -> "dict[str, pa.Schema]":
 def reader(
     inputs: Any, known: Any, *, links: str, collection: str, batch: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow``: from numbers of inputs to rows of the staging table.
+    """Returns the function for ``mapInArrow`` that turns numbers of inputs into rows of the staging table.
 
-    ``inputs`` and ``known`` (digests in the ledger) are broadcast: each machine gets them once.
+    ``inputs`` and ``known`` (digests in the ledger) are broadcast variables: each machine gets them once.
     """
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -80,7 +80,7 @@ def _staged(schema: pa.Schema, seq: int, table: str, rows: pa.RecordBatch) -> pa
 def _rows(
     found: Found, known: Mapping[str, Optional[str]], links: str, collection: str, batch: int
 ) -> Iterator["tuple[str, pa.RecordBatch]"]:
-    """The rows of an input, and its outcome at the end. Whatever is wrong with the input becomes its outcome."""
+    """Yields the rows of an input, and its outcome last. Errors in the input become its outcome."""
     outcome = {
         "digest": None,
         "size": found.size,
@@ -97,7 +97,7 @@ def _rows(
         except (OSError, ValueError, pa.ArrowException) as error:
             outcome.update(digest=None, failure=str(error))
         except BaseException as error:
-            # A mistake of ours in one input must not end the job.
+            # A bug triggered by one input must not end the job.
             if type(error).__name__ != "PanicException":
                 raise
             outcome.update(digest=None, failure=f"internal error, please report it: {error}")
@@ -154,7 +154,7 @@ def _opened(location: str) -> Iterator[_weft.Input]:
 
 
 def copies() -> str:
-    """Where a task copies what is not a file: one input at a time, as large as it is."""
+    """A temporary folder for copies of inputs that are not local files; one input at a time."""
     folders: Sequence[str] = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
     there = [folder for folder in folders if folder and os.access(folder, os.W_OK)]
     return there[0] if there else tempfile.gettempdir()

@@ -1,4 +1,4 @@
-"""A Spark session that can write Delta tables, and the settings that our rows need."""
+"""Makes Spark sessions that can write Delta tables, with the settings that the tables need."""
 
 import os
 import sys
@@ -6,22 +6,22 @@ from typing import Mapping, Optional, Sequence
 
 from pyspark.sql import SparkSession
 
-#: What a session must have when it is made. Whoever starts it by ``spark-submit`` sets them there, with the jars.
+#: Settings that a session needs from the start. With ``spark-submit``, they and the jars are set there.
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 
-#: Settings of our own session, which shares nothing but the cluster with its parent.
+#: Settings of our session, which shares only the cluster with its parent.
 _OURS = {
     "spark.sql.session.timeZone": "UTC",
-    # INT96, the default, is refused by some readers; calendars are not converted: archives have dates of year 1.
+    # Some readers reject INT96, the default. Calendars are not converted: archives contain dates in year 1.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
-    # A log of some thousand files is read by few tasks, not 50.
+    # Logs of some thousand files need only a few tasks, not 50.
     "spark.databricks.delta.snapshotPartitions": "4",
 }
 
@@ -32,10 +32,10 @@ def session(
     conf: Optional[Mapping[str, str]] = None,
     packages: Sequence[str] = (),
 ) -> SparkSession:
-    """A session that can write Delta tables.
+    """Returns a session that can write Delta tables.
 
-    Under ``spark-submit`` it is that one's: ``master`` and the jars are given there (``--packages``). Else the jars come by
-    ``spark.jars.packages``, through Ivy; ``packages`` are more of them.
+    Under ``spark-submit`` this is its session, and ``master`` and the jars are set there (``--packages``). Otherwise the
+    jars are downloaded through Ivy (``spark.jars.packages``); ``packages`` are additional jars.
     """
     # Workers must run a Python that has this package.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -52,7 +52,7 @@ def session(
 
 
 def ours(spark: SparkSession) -> SparkSession:
-    """A session with our settings and names on the same cluster, so that those of the caller stay as they are."""
+    """Returns a session with our settings on the same cluster, so that the caller's session is not changed."""
     own = spark.newSession()
     for key, value in _OURS.items():
         own.conf.set(key, value)

@@ -1,11 +1,11 @@
 """The tables below a base address.
 
 Invariants:
-- a batch is written down (``batches``) before anything of it is read, with its inputs in order; a job that is repeated goes
-  on with that batch;
-- a batch is staged as a whole, in one commit, or not at all; every append from it carries the batch as application
-  transaction (``txnAppId`` ``weft``), so that doing it again changes nothing;
-- the ledger comes last: a batch is done if and only if the ledger has it. Until then its staging table stays.
+- A batch is recorded in ``batches``, with its inputs in order, before any of them is read. A repeated job continues with
+  that batch.
+- A batch is staged in one commit. Every append from it carries the batch number as application transaction (``txnAppId``
+  ``weft``), so appends are idempotent.
+- The ledger comes last: a batch is done if and only if the ledger has it. Until then its staging table is kept.
 """
 
 import os
@@ -21,7 +21,7 @@ from weft.spark._read import table_schema
 from weft.spark._wrong_use import WrongUse
 
 
-#: What identifies our commits among those of other writers.
+#: Identifies our commits among those of other writers.
 APP_ID = "weft"
 
 BATCHES = pa.schema([
@@ -40,7 +40,7 @@ LEDGER = pa.schema([
     pa.field("input", pa.string(), nullable=False),
     pa.field("digest", pa.string()),
     pa.field("size", pa.int64()),
-    # done, known (its content was there already), or failed.
+    # done, known (its content was in the tables already), or failed.
     pa.field("state", pa.string(), nullable=False),
     pa.field("records", pa.int64(), nullable=False),
     pa.field("captures", pa.int64(), nullable=False),
@@ -72,7 +72,7 @@ class Tables:
         return "/".join([self.base, *names])
 
     def create(self, links: str) -> None:
-        """Makes the tables that are missing. Refuses a base whose tables keep other links."""
+        """Creates missing tables. Raises :class:`WrongUse` if the existing tables keep other links."""
         schemas = {
             "batches": BATCHES,
             **{name: table_schema(name) for name in ("captures", "links", "quarantine")},
@@ -85,9 +85,9 @@ class Tables:
                 self._add_columns(name, from_arrow_schema(schema))
         kept = self._properties("captures").get("weft.links")
         if kept is None:
-            raise WrongUse(f"{self.path('captures')} is a table of something else; choose another base")
+            raise WrongUse(f"{self.path('captures')} is not a table of Weft; choose another base")
         if kept != links:
-            raise WrongUse(f"{self.base} keeps {kept} links since its first load; this job asks for {links}")
+            raise WrongUse(f"{self.base} keeps {kept} links since its first load; this job requests {links}")
 
     def _create(self, name: str, schema: StructType, properties: "dict[str, str]") -> None:
         def of(field: Any) -> str:
@@ -100,7 +100,7 @@ class Tables:
         )
 
     def _add_columns(self, name: str, schema: StructType) -> None:
-        """Gives a table that an older version began the columns that were added since: its rows have no value in them."""
+        """Adds columns that a table of an older version lacks. Its rows have no values in them."""
         there = set(self.read(name).columns)
         added = [field for field in schema if field.name not in there and field.nullable]
         if added:
@@ -115,8 +115,8 @@ class Tables:
         return {row["key"]: row["value"] for row in rows}
 
     def exists(self, *names: str) -> bool:
-        """Whether there is a table: its first commit is there as a whole or not at all."""
-        # Once a checkpoint is written, old commits may be cleaned up.
+        """Returns whether the table exists. Its first commit is atomic."""
+        # After a checkpoint, old commits may be removed.
         log = self._hadoop(self.path(*names, "_delta_log"))
         files = log.getFileSystem(self._hadoop_conf())
         if not files.exists(log):
@@ -125,7 +125,7 @@ class Tables:
         return any(name.endswith((".json", ".parquet")) and name[:1].isdigit() for name in names_there)
 
     def remove(self, *names: str) -> None:
-        """Removes a folder, if it is there."""
+        """Removes a folder, if it exists."""
         path = self._hadoop(self.path(*names))
         path.getFileSystem(self._hadoop_conf()).delete(path, True)
 
@@ -142,11 +142,11 @@ class Tables:
         return reader.load(self.path(*names))
 
     def version(self, name: str) -> int:
-        """The newest version of a table."""
+        """Returns the newest version of a table."""
         return self.spark.sql(f"DESCRIBE HISTORY {self._named(name)} LIMIT 1").collect()[0]["version"]
 
     def append(self, name: str, rows: DataFrame, batch: int) -> None:
-        """Appends the rows of a batch, once however often it is done."""
+        """Appends the rows of a batch. Repeating it adds nothing."""
         if name in SORTED_BY:
             rows = rows.sortWithinPartitions(*SORTED_BY[name])
         (
@@ -158,15 +158,15 @@ class Tables:
         )
 
     def append_list(self, name: str, rows: List[dict], schema: pa.Schema, batch: int) -> None:
-        """The same with rows of the driver, in one file."""
+        """Like :meth:`append`, with rows from the driver, in one file."""
         table = pa.Table.from_pylist(rows, schema=schema)
         frame = self.spark.createDataFrame(table, schema=from_arrow_schema(schema))
         self.append(name, frame.coalesce(1), batch)
 
     def planned(self, batch: int) -> List[Any]:
-        """The rows of a batch in ``batches``, in order."""
+        """Returns the rows of a batch in ``batches``, in order."""
         return self.read("batches").where(F.col("batch") == batch).orderBy("seq").collect()
 
     def last_batch(self, name: str) -> int:
-        """The last batch that a table has; 0 if none."""
+        """Returns the number of the last batch in a table; 0 if it has none."""
         return self.read(name).agg({"batch": "max"}).collect()[0][0] or 0

@@ -1,4 +1,4 @@
-"""The views as tables: each is its statement (``views/*.sql``) over the tables of facts."""
+"""Computes views as tables, by their statements (``views/*.sql``) over the tables of facts."""
 
 import json
 from typing import Callable, Dict, Optional, Sequence
@@ -18,18 +18,18 @@ def compute_views(
     *,
     say: Callable[[str], None] = lambda text: None,
 ) -> Dict[str, int]:
-    """Computes the views ``names`` (all if absent) anew, as tables ``views/NAME`` below ``base``. Returns how many rows each has.
+    """Recomputes the views ``names`` (default: all) as tables ``views/NAME`` below ``base``. Returns their numbers of rows.
 
-    All are of the same versions of ``captures`` and ``links``, which the commits of the views name. Each view is replaced
-    in one commit; readers see the old one until then.
+    All views are computed from the same versions of ``captures`` and ``links``; their commits record these versions. Each
+    view is replaced in one commit; readers see the previous one until then.
     """
     statements = dict(_weft.views())
     unknown = [name for name in names or () if name not in statements]
     if unknown:
-        raise WrongUse(f"no view {', '.join(unknown)}; there are {', '.join(statements)}")
+        raise WrongUse(f"no view {', '.join(unknown)}; the views are {', '.join(statements)}")
     tables = Tables(ours(spark), base)
     if not (tables.exists("captures") and tables.exists("links")):
-        raise WrongUse(f"{tables.base} has no tables yet: load something first")
+        raise WrongUse(f"{tables.base} has no tables yet; load an input first")
     versions = {name: tables.version(name) for name in ("captures", "links")}
     for name, version in versions.items():
         tables.read(name, version=version).createOrReplaceTempView(name)

@@ -1,5 +1,5 @@
-"""The error of a job that cannot be done as it was asked for."""
+"""The error for invalid arguments."""
 
 
 class WrongUse(ValueError):
-    """The job was asked for something that cannot be done."""
+    """The arguments of a job are invalid."""

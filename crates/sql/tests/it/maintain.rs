@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use archive::question::View;
 use sql::verify::verify;
-use sql::{Database, Maintained, maintain};
+use sql::{Database, MaintainReport, maintain};
 
 use crate::data::{Place, ask, dump};
 
-fn run(database: &Database, keep: Duration) -> Vec<Maintained> {
+fn run(database: &Database, keep: Duration) -> Vec<MaintainReport> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(maintain(database, keep)).unwrap()
 }

@@ -317,7 +317,7 @@ async fn damaged_files_of_facts_are_told_in_a_sentence() {
             named && error.contains(said) && error.lines().count() == 1,
             "{error}"
         );
-        // Live views do not read the facts.
+        // LiveTableProvider views do not read the facts.
         ask(&place.database(), "SELECT count(*) FROM pages").await;
     }
 }

@@ -1,20 +1,20 @@
-//! Live views match their definitions over the facts, and differences are found.
+//! LiveTableProvider views match their definitions over the facts, and differences are found.
 
 use std::path::PathBuf;
 
 use archive::question::View;
 use index::Weave;
-use sql::verify::{Verified, verify};
+use sql::verify::{VerifyReport, verify};
 
 use crate::data::{Place, dump, shared_inputs};
 
-fn verified(place: &Place) -> Verified {
+fn verified(place: &Place) -> VerifyReport {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(verify(&place.database(), &mut |_| ())).unwrap()
 }
 
 #[track_caller]
-fn assert_clean(place: &Place) -> Verified {
+fn assert_clean(place: &Place) -> VerifyReport {
     let verified = verified(place);
     assert!(verified.is_clean(), "{verified:#?}");
     verified

@@ -26,7 +26,7 @@ pub(super) struct Chart {
 impl Chart {
     /// Returns the chart of an answer that can have one: from two rows to a few dozen, with unique
     /// names or times, and non-negative numbers.
-    pub(super) fn of(schema: &SchemaRef, batches: &[RecordBatch]) -> Option<Chart> {
+    pub(super) fn from_rows(schema: &SchemaRef, batches: &[RecordBatch]) -> Option<Chart> {
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         if !(2..=BARS_MAX).contains(&rows) {
             return None;
@@ -81,7 +81,7 @@ impl Chart {
         })
     }
 
-    pub(super) fn drawn(&self) -> Markup {
+    pub(super) fn render(&self) -> Markup {
         html! {
             details.drawing open {
                 summary { "Chart" }

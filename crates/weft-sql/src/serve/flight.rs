@@ -32,7 +32,7 @@ use sql::arrow::ipc::writer::IpcWriteOptions;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
 
-use super::answering::{Answers, Terms};
+use super::statements::{StatementOptions, StatementRunner};
 use crate::output_format::{plain_texts, with_plain_texts};
 
 /// Names of the levels above tables, as shown by clients.
@@ -47,18 +47,18 @@ type Rows = Pin<Box<dyn Stream<Item = Result<arrow_flight::FlightData, Status>> 
 
 /// Serves requests until `stopped` completes.
 pub(super) async fn serve(
-    answers: Answers,
+    runner: StatementRunner,
     incoming: TcpIncoming,
     stopped: impl Future<Output = ()>,
 ) -> Result<(), tonic::transport::Error> {
     tonic::transport::Server::builder()
-        .add_service(FlightServiceServer::new(Service { answers }))
+        .add_service(FlightServiceServer::new(Service { runner }))
         .serve_with_incoming_shutdown(incoming.with_nodelay(Some(true)), stopped)
         .await
 }
 
 struct Service {
-    answers: Answers,
+    runner: StatementRunner,
 }
 
 /// Properties of the server for clients.
@@ -78,7 +78,7 @@ fn about() -> Result<&'static SqlInfoData, Status> {
     ABOUT.as_ref().map_err(Status::internal)
 }
 
-fn refused(error: &SqlError) -> Status {
+fn status_of(error: &SqlError) -> Status {
     let message = error.to_string();
     match error {
         error if error.is_of_statement() => Status::invalid_argument(message),
@@ -93,12 +93,12 @@ fn refused(error: &SqlError) -> Status {
     }
 }
 
-fn arrow(error: ArrowError) -> Status {
+fn arrow_status(error: ArrowError) -> Status {
     Status::internal(error.to_string())
 }
 
 /// Returns the description of a result, with the command itself as the ticket to fetch.
-fn described(
+fn flight_info(
     schema: &Schema,
     command: &impl ProstMessageExt,
     request: Request<FlightDescriptor>,
@@ -106,13 +106,13 @@ fn described(
     let ticket = Ticket::new(command.as_any().encode_to_vec());
     let info = FlightInfo::new()
         .try_with_schema(schema)
-        .map_err(arrow)?
+        .map_err(arrow_status)?
         .with_descriptor(request.into_inner())
         .with_endpoint(FlightEndpoint::new().with_ticket(ticket));
     Ok(Response::new(info))
 }
 
-fn sent(
+fn response_of(
     schema: SchemaRef,
     rows: impl Stream<Item = Result<RecordBatch, FlightError>> + Send + 'static,
 ) -> Response<Rows> {
@@ -120,9 +120,9 @@ fn sent(
     Response::new(encoded.map_err(Status::from).boxed())
 }
 
-fn sent_at_once(batch: Result<RecordBatch, FlightError>) -> Result<Response<Rows>, Status> {
+fn response_of_batch(batch: Result<RecordBatch, FlightError>) -> Result<Response<Rows>, Status> {
     let batch = batch?;
-    Ok(sent(batch.schema(), stream::iter([Ok(batch)])))
+    Ok(response_of(batch.schema(), stream::iter([Ok(batch)])))
 }
 
 /// Returns the statement that a handle contains.
@@ -132,26 +132,26 @@ fn statement(handle: &[u8]) -> Result<&str, Status> {
 
 impl Service {
     async fn columns_of(&self, statement: &str) -> Result<SchemaRef, Status> {
-        let schema = self.answers.columns_of(statement).await;
-        Ok(with_plain_texts(&schema.map_err(|error| refused(&error))?))
+        let schema = self.runner.columns_of(statement).await;
+        Ok(with_plain_texts(&schema.map_err(|error| status_of(&error))?))
     }
 
     async fn rows(&self, statement: &str) -> Result<Response<Rows>, Status> {
-        let begun = self
-            .answers
-            .begin(statement, Terms::default())
+        let running = self
+            .runner
+            .begin(statement, StatementOptions::default())
             .await
-            .map_err(|error| refused(&error))?;
-        let metadata = HashMap::from([(EPOCH.to_owned(), begun.epoch.to_string())]);
-        let schema = Schema::clone(&with_plain_texts(&begun.schema)).with_metadata(metadata);
-        let rows = stream::unfold(begun, async |mut begun| {
-            let batch = match begun.next().await? {
+            .map_err(|error| status_of(&error))?;
+        let metadata = HashMap::from([(EPOCH.to_owned(), running.epoch.to_string())]);
+        let schema = Schema::clone(&with_plain_texts(&running.schema)).with_metadata(metadata);
+        let rows = stream::unfold(running, async |mut running| {
+            let batch = match running.next().await? {
                 Ok(batch) => plain_texts(&batch).map_err(FlightError::Arrow),
-                Err(error) => Err(FlightError::Tonic(Box::new(refused(&error)))),
+                Err(error) => Err(FlightError::Tonic(Box::new(status_of(&error)))),
             };
-            Some((batch, begun))
+            Some((batch, running))
         });
-        Ok(sent(Arc::new(schema), rows))
+        Ok(response_of(Arc::new(schema), rows))
     }
 }
 
@@ -168,7 +168,7 @@ impl FlightSqlService for Service {
         let ticket = TicketStatementQuery {
             statement_handle: query.query.into(),
         };
-        described(&schema, &ticket, request)
+        flight_info(&schema, &ticket, request)
     }
 
     async fn do_get_statement(
@@ -186,7 +186,9 @@ impl FlightSqlService for Service {
     ) -> Result<ActionCreatePreparedStatementResult, Status> {
         let schema = self.columns_of(&query.query).await?;
         let options = IpcWriteOptions::default();
-        let IpcMessage(schema) = SchemaAsIpc::new(&schema, &options).try_into().map_err(arrow)?;
+        let IpcMessage(schema) = SchemaAsIpc::new(&schema, &options)
+            .try_into()
+            .map_err(arrow_status)?;
         Ok(ActionCreatePreparedStatementResult {
             prepared_statement_handle: query.query.into(),
             dataset_schema: schema,
@@ -211,7 +213,7 @@ impl FlightSqlService for Service {
         let schema = self
             .columns_of(statement(&query.prepared_statement_handle)?)
             .await?;
-        described(&schema, &query, request)
+        flight_info(&schema, &query, request)
     }
 
     async fn do_get_prepared_statement(
@@ -227,7 +229,7 @@ impl FlightSqlService for Service {
         query: CommandGetCatalogs,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        described(&query.into_builder().schema(), &query, request)
+        flight_info(&query.into_builder().schema(), &query, request)
     }
 
     async fn do_get_catalogs(
@@ -237,7 +239,7 @@ impl FlightSqlService for Service {
     ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
         let mut catalogs = query.into_builder();
         catalogs.append(CATALOG);
-        sent_at_once(catalogs.build())
+        response_of_batch(catalogs.build())
     }
 
     async fn get_flight_info_schemas(
@@ -245,7 +247,7 @@ impl FlightSqlService for Service {
         query: CommandGetDbSchemas,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        described(&query.clone().into_builder().schema(), &query, request)
+        flight_info(&query.clone().into_builder().schema(), &query, request)
     }
 
     async fn do_get_schemas(
@@ -255,7 +257,7 @@ impl FlightSqlService for Service {
     ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
         let mut schemas = query.into_builder();
         schemas.append(CATALOG, SCHEMA);
-        sent_at_once(schemas.build())
+        response_of_batch(schemas.build())
     }
 
     async fn get_flight_info_tables(
@@ -263,7 +265,7 @@ impl FlightSqlService for Service {
         query: CommandGetTables,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        described(&query.clone().into_builder().schema(), &query, request)
+        flight_info(&query.clone().into_builder().schema(), &query, request)
     }
 
     async fn do_get_tables(
@@ -272,11 +274,11 @@ impl FlightSqlService for Service {
         _: Request<Ticket>,
     ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
         let tables = self
-            .answers
+            .runner
             .database
             .tables()
             .await
-            .map_err(|error| refused(&error))?;
+            .map_err(|error| status_of(&error))?;
         let mut found = query.into_builder();
         for (table, schema) in tables {
             let schema = with_plain_texts(&schema);
@@ -284,7 +286,7 @@ impl FlightSqlService for Service {
                 .append(CATALOG, SCHEMA, table.name, TABLE_TYPE, &schema)
                 .map_err(Status::from)?;
         }
-        sent_at_once(found.build())
+        response_of_batch(found.build())
     }
 
     async fn get_flight_info_table_types(
@@ -292,7 +294,7 @@ impl FlightSqlService for Service {
         query: CommandGetTableTypes,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        described(&query.into_builder().schema(), &query, request)
+        flight_info(&query.into_builder().schema(), &query, request)
     }
 
     async fn do_get_table_types(
@@ -302,7 +304,7 @@ impl FlightSqlService for Service {
     ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
         let mut types = query.into_builder();
         types.append(TABLE_TYPE);
-        sent_at_once(types.build())
+        response_of_batch(types.build())
     }
 
     async fn get_flight_info_sql_info(
@@ -310,7 +312,7 @@ impl FlightSqlService for Service {
         query: CommandGetSqlInfo,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        described(&about()?.schema(), &query, request)
+        flight_info(&about()?.schema(), &query, request)
     }
 
     async fn do_get_sql_info(
@@ -318,7 +320,7 @@ impl FlightSqlService for Service {
         query: CommandGetSqlInfo,
         _: Request<Ticket>,
     ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
-        sent_at_once(query.into_builder(about()?).build())
+        response_of_batch(query.into_builder(about()?).build())
     }
 
     async fn register_sql_info(&self, _: i32, _: &SqlInfo) {}

@@ -16,8 +16,8 @@ use sql::SqlError;
 use tokio::sync::mpsc;
 use ui::{CACHE_CONTROL, PAGE_POLICY, Parts};
 
-use super::answering::{Answers, Begun, Terms};
 use super::page;
+use super::statements::{RunningStatement, StatementOptions, StatementRunner};
 use crate::output_format::{Format, Writer};
 
 /// Size limit of a statement.
@@ -36,7 +36,7 @@ const NAMES: HeaderName = HeaderName::from_static("weft-names");
 /// State shared by all handlers.
 #[derive(Clone)]
 pub(super) struct Shared {
-    pub(super) answers: Answers,
+    pub(super) runner: StatementRunner,
     /// Accepted host names; `None` if another program has checked the host.
     pub(super) hosts: Option<Hosts>,
     /// Targets of the navigation.
@@ -49,7 +49,7 @@ pub(super) fn routes(shared: Shared) -> Router {
         .route("/", get(async || Redirect::temporary("/sql")))
         .route("/healthz", get(async || "ok\n"))
         .route("/sql", get(show))
-        .route("/api/v1/sql", get(asked_by_get).post(asked_by_post))
+        .route("/api/v1/sql", get(get_statement).post(post_statement))
         .route("/api/v1/sql/tables", get(tables));
     let router = ui::ASSETS.iter().fold(router, |router, asset| {
         let headers = [
@@ -59,23 +59,23 @@ pub(super) fn routes(shared: Shared) -> Router {
         router.route(asset.path, get(async move || (headers, asset.content)))
     });
     router
-        .layer(from_fn_with_state(shared.clone(), around))
+        .layer(from_fn_with_state(shared.clone(), admit_and_add_headers))
         .with_state(shared)
 }
 
-async fn around(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+async fn admit_and_add_headers(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let admitted = match &shared.hosts {
         Some(hosts) => hosts.admit(request.version(), request.uri(), request.headers()),
         None => Ok(()),
     };
     let mut response = match admitted {
         Ok(()) => next.run(request).await,
-        Err(Misaddressed::Malformed) => failed(
+        Err(Misaddressed::Malformed) => json_error(
             StatusCode::BAD_REQUEST,
             "bad_request",
             "a request must have exactly one Host (RFC 9112, section 3.2)",
         ),
-        Err(Misaddressed::NotOurs) => failed(
+        Err(Misaddressed::NotOurs) => json_error(
             StatusCode::MISDIRECTED_REQUEST,
             "wrong_host",
             "this server does not have that host name; set its names with weft-sql serve --host NAME",
@@ -92,7 +92,7 @@ async fn around(State(shared): State<Shared>, request: Request, next: Next) -> R
 
 /// The parameters of a request.
 #[derive(Debug, Default)]
-struct Asked {
+struct StatementRequest {
     /// The statement.
     statement: String,
     /// Name of the output format.
@@ -101,9 +101,9 @@ struct Asked {
     at_epoch: Option<u64>,
 }
 
-impl Asked {
+impl StatementRequest {
     /// Adds the fields of a query or a form. The error names the invalid field.
-    fn read(&mut self, fields: &[u8]) -> Result<(), String> {
+    fn add_fields(&mut self, fields: &[u8]) -> Result<(), String> {
         for (name, value) in url::form_urlencoded::parse(fields) {
             match &*name {
                 "q" => self.statement = value.into_owned(),
@@ -123,67 +123,67 @@ impl Asked {
     }
 
     /// Returns the options for the statement.
-    fn terms(&self, headers: &HeaderMap) -> Terms {
-        Terms {
+    fn options(&self, headers: &HeaderMap) -> StatementOptions {
+        StatementOptions {
             at_epoch: self.at_epoch,
             base_names: headers.get(NAMES).is_some_and(|names| names == "base"),
         }
     }
 
     /// Parses the query string of a URI.
-    fn of(uri: &Uri) -> Result<Asked, String> {
-        let mut asked = Asked::default();
-        asked.read(uri.query().unwrap_or_default().as_bytes())?;
-        Ok(asked)
+    fn from_query(uri: &Uri) -> Result<StatementRequest, String> {
+        let mut request = StatementRequest::default();
+        request.add_fields(uri.query().unwrap_or_default().as_bytes())?;
+        Ok(request)
     }
 }
 
-async fn asked_by_get(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
-    match Asked::of(&uri) {
-        Ok(asked) => answer(&shared, asked, &headers).await,
-        Err(wrong) => failed(StatusCode::BAD_REQUEST, "bad_request", &wrong),
+async fn get_statement(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
+    match StatementRequest::from_query(&uri) {
+        Ok(request) => answer(&shared, request, &headers).await,
+        Err(wrong) => json_error(StatusCode::BAD_REQUEST, "bad_request", &wrong),
     }
 }
 
 /// Accepts the statement as the body, or as a field of a form.
-async fn asked_by_post(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+async fn post_statement(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
     let body = match axum::body::to_bytes(body, STATEMENT_BYTES_MAX).await {
         Ok(body) => body,
         Err(_) => {
-            return failed(
+            return json_error(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "too_large",
                 "a statement can have at most 1 MiB",
             );
         }
     };
-    match asked_in(&uri, &headers, body) {
-        Ok(Some(asked)) => answer(&shared, asked, &headers).await,
-        Ok(None) => failed(
+    match read_request(&uri, &headers, body) {
+        Ok(Some(request)) => answer(&shared, request, &headers).await,
+        Ok(None) => json_error(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
             "expected application/sql, text/plain or a form with the field q",
         ),
-        Err(wrong) => failed(StatusCode::BAD_REQUEST, "bad_request", &wrong),
+        Err(wrong) => json_error(StatusCode::BAD_REQUEST, "bad_request", &wrong),
     }
 }
 
 /// Parses a request with a body. Returns `None` if the body has an unknown media type.
-fn asked_in(uri: &Uri, headers: &HeaderMap, body: Bytes) -> Result<Option<Asked>, String> {
-    let mut asked = Asked::of(uri)?;
+fn read_request(uri: &Uri, headers: &HeaderMap, body: Bytes) -> Result<Option<StatementRequest>, String> {
+    let mut request = StatementRequest::from_query(uri)?;
     let media = headers
         .get(header::CONTENT_TYPE)
         .and_then(|media| media.to_str().ok());
     let media = media.unwrap_or_default().split(';').next().unwrap_or_default();
     match media.trim().to_ascii_lowercase().as_str() {
-        "application/x-www-form-urlencoded" => asked.read(&body)?,
+        "application/x-www-form-urlencoded" => request.add_fields(&body)?,
         "application/sql" | "text/plain" => {
             let statement = String::from_utf8(body.into());
-            asked.statement = statement.map_err(|_| "the statement is not UTF-8".to_owned())?;
+            request.statement = statement.map_err(|_| "the statement is not UTF-8".to_owned())?;
         }
         _ => return Ok(None),
     }
-    Ok(Some(asked))
+    Ok(Some(request))
 }
 
 /// Formats that can be requested, with their media types.
@@ -195,26 +195,30 @@ const FORMATS: [(&str, Format, &str); 5] = [
     ("arrow", Format::Arrow, "application/vnd.apache.arrow.stream"),
 ];
 
-async fn answer(shared: &Shared, asked: Asked, headers: &HeaderMap) -> Response {
-    let name = asked.format.as_deref().unwrap_or("json");
+async fn answer(shared: &Shared, request: StatementRequest, headers: &HeaderMap) -> Response {
+    let name = request.format.as_deref().unwrap_or("json");
     let Some((name, format, media)) = FORMATS.into_iter().find(|(known, ..)| *known == name) else {
         let names = FORMATS.map(|(name, ..)| name).join(", ");
         let message = format!("unknown format {name:?}; the formats are {names}");
-        return failed(StatusCode::BAD_REQUEST, "bad_request", &message);
+        return json_error(StatusCode::BAD_REQUEST, "bad_request", &message);
     };
-    if asked.statement.trim().is_empty() {
-        return failed(
+    if request.statement.trim().is_empty() {
+        return json_error(
             StatusCode::BAD_REQUEST,
             "bad_request",
             "the parameter q (an SQL statement) is missing",
         );
     }
-    let begun = match shared.answers.begin(&asked.statement, asked.terms(headers)).await {
-        Ok(begun) => begun,
-        Err(error) => return not_answered(&error),
+    let running = match shared
+        .runner
+        .begin(&request.statement, request.options(headers))
+        .await
+    {
+        Ok(running) => running,
+        Err(error) => return error_response(&error),
     };
-    let epoch = begun.epoch;
-    let mut response = Response::new(body(begun, format));
+    let epoch = running.epoch;
+    let mut response = Response::new(body(running, format));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -229,10 +233,10 @@ async fn answer(shared: &Shared, asked: Asked, headers: &HeaderMap) -> Response 
 
 /// Returns a body that streams all rows. An error aborts it, so that the client sees that it is
 /// incomplete.
-fn body(mut begun: Begun, format: Format) -> Body {
+fn body(mut running: RunningStatement, format: Format) -> Body {
     let (sender, receiver) = mpsc::channel::<io::Result<Bytes>>(AHEAD);
     tokio::spawn(async move {
-        if let Err(error) = send_all(&mut begun, format, &sender).await {
+        if let Err(error) = send_all(&mut running, format, &sender).await {
             tracing::warn!(%error, "a response was cut off");
             // Fails only if the reader has gone.
             let _ = sender.send(Err(error)).await;
@@ -245,41 +249,41 @@ fn body(mut begun: Begun, format: Format) -> Body {
 }
 
 async fn send_all(
-    begun: &mut Begun,
+    running: &mut RunningStatement,
     format: Format,
     sender: &mpsc::Sender<io::Result<Bytes>>,
 ) -> io::Result<()> {
-    let made = Made::default();
-    let mut writer = Writer::new(format, made.clone(), &begun.schema, begun.epoch)?;
+    let buffer = SharedBuffer::default();
+    let mut writer = Writer::new(format, buffer.clone(), &running.schema, running.epoch)?;
     loop {
         // If the client has gone, return: this stops the statement.
         let next = tokio::select! {
-            next = begun.next() => next,
+            next = running.next() => next,
             () = sender.closed() => return Ok(()),
         };
         let Some(batch) = next else { break };
         writer.write(&batch.map_err(io::Error::other)?)?;
-        if sender.send(Ok(made.take())).await.is_err() {
+        if sender.send(Ok(buffer.take())).await.is_err() {
             return Ok(());
         }
     }
     writer.finish()?;
     // As above.
-    let _ = sender.send(Ok(made.take())).await;
+    let _ = sender.send(Ok(buffer.take())).await;
     Ok(())
 }
 
 /// Output of a writer that has not been taken yet.
 #[derive(Clone, Default)]
-struct Made(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Made {
+impl SharedBuffer {
     fn take(&self) -> Bytes {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }
 }
 
-impl Write for Made {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0
             .lock()
@@ -294,9 +298,9 @@ impl Write for Made {
 }
 
 async fn tables(State(shared): State<Shared>) -> Response {
-    let tables = match shared.answers.database.tables().await {
+    let tables = match shared.runner.database.tables().await {
         Ok(tables) => tables,
-        Err(error) => return not_answered(&error),
+        Err(error) => return error_response(&error),
     };
     let tables = tables.iter().map(|(table, schema)| {
         let columns = schema.fields().iter().map(|field| {
@@ -310,15 +314,15 @@ async fn tables(State(shared): State<Shared>) -> Response {
 /// Shows the page, with the result of its statement if it has one.
 async fn show(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
     // A malformed query string gives the page without a result.
-    let asked = Asked::of(&uri).unwrap_or_default();
-    let statement = asked.statement.trim().to_owned();
+    let request = StatementRequest::from_query(&uri).unwrap_or_default();
+    let statement = request.statement.trim().to_owned();
     let begun = system::now();
     let result = if statement.is_empty() {
         None
     } else {
-        Some(page::result(&shared.answers, &statement, asked.terms(&headers), begun).await)
+        Some(page::result(&shared.runner, &statement, request.options(&headers), begun).await)
     };
-    let tables = shared.answers.database.tables().await;
+    let tables = shared.runner.database.tables().await;
     let status = match (&result, &tables) {
         (Some(Err(error)), _) | (None, Err(error)) => status_of(error).0,
         _ => StatusCode::OK,
@@ -326,7 +330,7 @@ async fn show(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Res
     let markup = page::page(
         shared.parts,
         &statement,
-        asked.at_epoch,
+        request.at_epoch,
         result.as_ref(),
         tables.as_ref(),
     );
@@ -349,7 +353,7 @@ fn status_of(error: &SqlError) -> (StatusCode, &'static str) {
     }
 }
 
-fn not_answered(error: &SqlError) -> Response {
+fn error_response(error: &SqlError) -> Response {
     let (status, code) = status_of(error);
     if status == StatusCode::INTERNAL_SERVER_ERROR {
         tracing::error!(%error, "a statement failed");
@@ -367,7 +371,7 @@ fn not_answered(error: &SqlError) -> Response {
     (status, axum::Json(json!({ "error": reason }))).into_response()
 }
 
-fn failed(status: StatusCode, code: &str, message: &str) -> Response {
+fn json_error(status: StatusCode, code: &str, message: &str) -> Response {
     (
         status,
         axum::Json(json!({ "error": { "code": code, "message": message } })),

@@ -1,11 +1,11 @@
 //! `weft-sql serve`: serves statements over HTTP, with a page for browsers, and over Arrow Flight
 //! SQL. Meanwhile it maintains the facts.
 
-mod answering;
 mod chart;
 mod flight;
 mod http;
 mod page;
+mod statements;
 mod upkeep;
 
 use std::fs::Permissions;
@@ -28,8 +28,8 @@ use tokio::sync::watch;
 use tonic::transport::server::TcpIncoming;
 use ui::Parts;
 
-use self::answering::{Answers, Threads};
 use self::http::Shared;
+use self::statements::{StatementRunner, Threads};
 use crate::cli::WrongUse;
 
 /// Time for running requests to complete after a shutdown request.
@@ -136,7 +136,7 @@ pub(crate) async fn run(
     let time_max = Duration::from_secs(args.time_limit);
     let statements_max = args.statements_max.into();
     let threads = Threads::start(statements_max).context("start the threads for statements")?;
-    let answers = Answers::new(Arc::clone(&database), threads, time_max, statements_max);
+    let runner = StatementRunner::new(Arc::clone(&database), threads, time_max, statements_max);
     let flight = match args.flight()? {
         None => None,
         Some(address) => {
@@ -153,7 +153,7 @@ pub(crate) async fn run(
         let _ = ended.wait_for(|ended| *ended).await;
     };
     let flight =
-        flight.map(|incoming| tokio::spawn(flight::serve(answers.clone(), incoming, stopped(ended.clone()))));
+        flight.map(|incoming| tokio::spawn(flight::serve(runner.clone(), incoming, stopped(ended.clone()))));
     if !read_only {
         tokio::spawn(upkeep::run(Arc::clone(&database)));
     }
@@ -171,7 +171,7 @@ pub(crate) async fn run(
                 cache: true,
             };
             let shared = Shared {
-                answers,
+                runner,
                 hosts: None,
                 parts,
             };
@@ -201,11 +201,7 @@ pub(crate) async fn run(
                 ..Parts::default()
             };
             announce(database.dir(), port.address(), flight_address, json)?;
-            let routes = TowerToHyperService::new(http::routes(Shared {
-                answers,
-                hosts,
-                parts,
-            }));
+            let routes = TowerToHyperService::new(http::routes(Shared { runner, hosts, parts }));
             tokio::spawn(async move {
                 let answer = move |request, _| hyper::service::Service::call(&routes, request);
                 port.serve(terms(), answer, stopped(ended)).await;
@@ -287,9 +283,9 @@ fn announce(archive: &Path, http: SocketAddr, flight: Option<SocketAddr>, json: 
     let flight = flight.map(|address| format!("grpc://{}", reachable(address)));
     let mut out = std::io::stdout().lock();
     if json {
-        let said =
+        let announcement =
             serde_json::json!({ "archive": archive.display().to_string(), "url": url, "flight": flight });
-        writeln!(out, "{said}")?;
+        writeln!(out, "{announcement}")?;
     } else {
         let style = Style::new(std::io::IsTerminal::is_terminal(&std::io::stdout()));
         writeln!(out, "SQL over {} at {}", archive.display(), style.address(&url))?;

@@ -12,8 +12,8 @@ use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
 use sql::{QUESTIONS, SqlError, TableInfo};
 use ui::{Frame, Parts, Section, clean, cut};
 
-use super::answering::{Answers, Terms};
 use super::chart::Chart;
+use super::statements::{StatementOptions, StatementRunner};
 
 /// Maximum number of rows on the page; downloads have all rows.
 const ROWS_MAX: usize = 1000;
@@ -30,7 +30,7 @@ const DOWNLOADS: [(&str, &str); 4] = [
 ];
 
 /// The rows of a result shown on the page.
-pub(super) struct Shown {
+pub(super) struct PageResult {
     epoch: u64,
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
@@ -41,20 +41,20 @@ pub(super) struct Shown {
 
 /// Executes a statement for the page.
 pub(super) async fn result(
-    answers: &Answers,
+    runner: &StatementRunner,
     statement: &str,
-    terms: Terms,
-    asked: Instant,
-) -> Result<Shown, SqlError> {
-    let begun = answers.begin(statement, terms).await?;
-    let (epoch, schema) = (begun.epoch, begun.schema.clone());
-    let (batches, is_cut) = begun.first_rows(ROWS_MAX).await?;
-    Ok(Shown {
+    options: StatementOptions,
+    begun: Instant,
+) -> Result<PageResult, SqlError> {
+    let running = runner.begin(statement, options).await?;
+    let (epoch, schema) = (running.epoch, running.schema.clone());
+    let (batches, is_cut) = running.first_rows(ROWS_MAX).await?;
+    Ok(PageResult {
         epoch,
         schema,
         batches,
         is_cut,
-        took: system::since(asked),
+        took: system::since(begun),
     })
 }
 
@@ -63,7 +63,7 @@ pub(super) fn page(
     parts: Parts,
     statement: &str,
     at_epoch: Option<u64>,
-    result: Option<&Result<Shown, SqlError>>,
+    result: Option<&Result<PageResult, SqlError>>,
     tables: Result<&Vec<(TableInfo, SchemaRef)>, &SqlError>,
 ) -> Markup {
     let shown = result.and_then(|result| result.as_ref().ok());
@@ -120,7 +120,7 @@ pub(super) fn page(
     })
 }
 
-fn answer(shown: &Shown, statement: &str, at_epoch: Option<u64>, parts: Parts) -> Markup {
+fn answer(shown: &PageResult, statement: &str, at_epoch: Option<u64>, parts: Parts) -> Markup {
     let rows: usize = shown.batches.iter().map(RecordBatch::num_rows).sum();
     let took_ms = u64::try_from(shown.took.as_millis()).unwrap_or(u64::MAX);
     let took = match took_ms {
@@ -142,7 +142,7 @@ fn answer(shown: &Shown, statement: &str, at_epoch: Option<u64>, parts: Parts) -
                     }
                 }
             }
-            @if let Some(chart) = Chart::of(&shown.schema, &shown.batches) { (chart.drawn()) }
+            @if let Some(chart) = Chart::from_rows(&shown.schema, &shown.batches) { (chart.render()) }
             @match cells(shown) {
                 Ok(cells) => (table(shown, &cells, parts)),
                 Err(error) => p.bad { "The rows cannot be shown: " (clean(&error.to_string())) },
@@ -162,7 +162,7 @@ fn download(format: &str, statement: &str, at_epoch: Option<u64>) -> String {
 }
 
 /// Formats all cells; `None` for NULL.
-fn cells(shown: &Shown) -> Result<Vec<Vec<Option<String>>>, ArrowError> {
+fn cells(shown: &PageResult) -> Result<Vec<Vec<Option<String>>>, ArrowError> {
     let options = FormatOptions::new().with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S"));
     let mut rows = Vec::new();
     for batch in &shown.batches {
@@ -186,7 +186,7 @@ fn is_null(column: &ArrayRef, row: usize) -> bool {
     *column.data_type() == DataType::Null || column.is_null(row)
 }
 
-fn table(shown: &Shown, rows: &[Vec<Option<String>>], parts: Parts) -> Markup {
+fn table(shown: &PageResult, rows: &[Vec<Option<String>>], parts: Parts) -> Markup {
     let fields = shown.schema.fields();
     html! {
         @if rows.is_empty() { p.soft { "No matching rows." } }

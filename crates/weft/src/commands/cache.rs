@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cache_args::CacheArgs;
 use crate::context::Context;
-use crate::exit::{NotFound, Outcome, WrongUse};
+use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted, duration_ms, instant};
@@ -217,7 +217,7 @@ fn ls(cache: &Cache, prefix: &str, context: &mut Context) -> anyhow::Result<Outc
         for object in &objects {
             context.out.json(object)?;
         }
-        return Ok(found(objects.is_empty()));
+        return Ok(outcome_of(objects.is_empty()));
     }
     if objects.is_empty() {
         writeln!(
@@ -225,7 +225,7 @@ fn ls(cache: &Cache, prefix: &str, context: &mut Context) -> anyhow::Result<Outc
             "nothing is cached of {}",
             if prefix.is_empty() { "anything" } else { prefix }
         )?;
-        return Ok(found(true));
+        return Ok(outcome_of(true));
     }
     let mut table = Table::new(&[
         ("kept", Column::Right),
@@ -245,7 +245,7 @@ fn ls(cache: &Cache, prefix: &str, context: &mut Context) -> anyhow::Result<Outc
     Ok(Outcome::Done)
 }
 
-fn found(is_empty: bool) -> Outcome {
+fn outcome_of(is_empty: bool) -> Outcome {
     // As for a search without results.
     if is_empty { Outcome::Losses } else { Outcome::Done }
 }
@@ -358,7 +358,7 @@ fn pin(cache: &Cache, prefix: &str, is_pinned: bool, context: &mut Context) -> a
         }))?;
         return Ok(Outcome::Done);
     }
-    let said = match (is_pinned, is_changed) {
+    let state = match (is_pinned, is_changed) {
         (true, true) => "pinned",
         (true, false) => "is already pinned",
         (false, true) => "is no longer pinned",
@@ -367,7 +367,7 @@ fn pin(cache: &Cache, prefix: &str, is_pinned: bool, context: &mut Context) -> a
     let objects = counted(objects.len() as u64, "object", "objects");
     writeln!(
         context.out,
-        "{} {said}: {objects}, {} cached now",
+        "{} {state}: {objects}, {} cached now",
         clean(prefix),
         bytes(kept_bytes)
     )?;

@@ -5,11 +5,12 @@ use std::io::Write;
 use archive::question::{Answer, CdxBody, CdxQuestion, CdxRow, MatchType};
 use cdx::{Collapse, Dialect, Filter, Order, cdxj_line, url_and_match};
 use clap::ValueEnum;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::{NotFound, Outcome};
+use crate::flag_values::{choice, described};
+use crate::outcome::{NotFound, Outcome};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,15 +54,15 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "closest")]
     reverse: bool,
     /// How to name inputs
-    #[arg(long, value_enum, value_name = "NAMES", default_value_t = Names::Base)]
-    filenames: Names,
+    #[arg(long, value_enum, value_name = "NAMES", default_value_t = InputNames::Base)]
+    filenames: InputNames,
     /// At most this many captures [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Names {
+enum InputNames {
     /// By the last part of the name, for look-up by replay servers
     Base,
     /// By the name under which they were loaded
@@ -76,7 +77,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let mut question = question(&args);
     let mut left = args.limit.unwrap_or(u64::MAX);
     let archive = ask::open(context)?;
-    let mut printed = Printed::default();
+    let mut output = CdxOutput::default();
     loop {
         question.limit = left.min(ROWS_A_QUESTION) as usize;
         let Answer {
@@ -85,9 +86,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         } = archive.ask(question.clone())?;
         left = left.saturating_sub(rows.len() as u64);
         let last = next.is_none() || left == 0;
-        printed.rows(&rows, epoch, context)?;
+        output.rows(&rows, epoch, context)?;
         if last {
-            return printed.end(next.as_deref(), &args, context);
+            return output.end(next.as_deref(), &args, context);
         }
         question.after = next;
     }
@@ -95,12 +96,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 
 /// Counters of the output. Only one answer is in memory at a time, whatever their number.
 #[derive(Default)]
-struct Printed {
+struct CdxOutput {
     rows: u64,
     begun: bool,
 }
 
-impl Printed {
+impl CdxOutput {
     fn rows(&mut self, rows: &[CdxRow], epoch: u64, context: &mut Context) -> anyhow::Result<()> {
         if context.json && !self.begun {
             write!(context.out, "{{\"epoch\":{epoch},\"answer\":\"cdx\",\"rows\":[")?;
@@ -125,14 +126,14 @@ impl Printed {
         match self.rows {
             // For programs the answer itself is empty.
             0 if context.json => Ok(Outcome::Losses),
-            0 => Err(NotFound(nothing(args)).into()),
+            0 => Err(NotFound(nothing_found(args)).into()),
             _ => Ok(Outcome::Done),
         }
     }
 }
 
 /// Returns the message for an empty result.
-fn nothing(args: &Args) -> String {
+fn nothing_found(args: &Args) -> String {
     let conditions = [
         (args.from.is_some(), "--from"),
         (args.to.is_some(), "--to"),
@@ -169,20 +170,20 @@ fn question(args: &Args) -> CdxQuestion {
             (None, true) => Order::Reverse,
             (None, false) => Order::Forward,
         },
-        base_names: args.filenames == Names::Base,
+        base_names: args.filenames == InputNames::Base,
         ..CdxQuestion::default()
     }
 }
 
 /// Returns the parser of match types; help lists them with their meanings.
 fn match_types() -> impl TypedValueParser<Value = MatchType> {
-    let values = MatchType::ALL.map(|kind| {
-        PossibleValue::new(kind.name()).help(match kind {
-            MatchType::Exact => "This URL",
-            MatchType::Prefix => "URLs with this prefix",
-            MatchType::Host => "URLs of the same host",
-            MatchType::Domain => "URLs of the domain and its subdomains",
-        })
-    });
-    PossibleValuesParser::new(values).try_map(|name| name.parse::<MatchType>())
+    choice([
+        (described("exact", "This URL"), MatchType::Exact),
+        (described("prefix", "URLs with this prefix"), MatchType::Prefix),
+        (described("host", "URLs of the same host"), MatchType::Host),
+        (
+            described("domain", "URLs of the domain and its subdomains"),
+            MatchType::Domain,
+        ),
+    ])
 }

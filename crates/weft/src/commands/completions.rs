@@ -5,7 +5,7 @@ use std::io::Write as _;
 use clap_complete::Shell;
 
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 
 const EXAMPLES: &str = "\
 Examples:

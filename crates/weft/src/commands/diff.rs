@@ -6,7 +6,7 @@ use archive::question::{Diff, DiffBody, DiffChange, DiffVersion};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::stdout::Out;
 use crate::style::{clean, clean_lines};
 use crate::units::{counted, time};

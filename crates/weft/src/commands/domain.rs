@@ -7,7 +7,7 @@ use archive::question::{Domain, DomainBody};
 use crate::ask;
 use crate::commands::top;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::{clean, shell_word};
 use crate::table::{Column, Table};
 use crate::units::count;

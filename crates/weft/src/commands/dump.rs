@@ -4,8 +4,8 @@ use archive::AskError;
 use archive::question::{DumpFormat, View};
 
 use crate::context::Context;
-use crate::exit::Outcome;
 use crate::flag_values::one_of;
+use crate::outcome::Outcome;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,10 +22,10 @@ Archives of the same captures produce identical dumps.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// View to print
-    #[arg(value_parser = one_of::<View>(&View::ALL.map(View::name)))]
+    #[arg(value_parser = one_of(View::ALL, View::name))]
     view: View,
     /// Tab-separated text, or one JSON object per line (--json means jsonl)
-    #[arg(long, default_value_t, value_parser = one_of::<DumpFormat>(&[DumpFormat::Tsv, DumpFormat::Jsonl].map(DumpFormat::name)))]
+    #[arg(long, default_value_t, value_parser = one_of([DumpFormat::Tsv, DumpFormat::Jsonl], DumpFormat::name))]
     format: DumpFormat,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     };
     let archive = crate::ask::open(context)?;
     archive
-        .dump(args.view, format, &mut context.out.of_strangers())
+        .dump(args.view, format, &mut context.out.untrusted())
         .map_err(|error: AskError| anyhow::Error::new(error).context(format!("dump {}", args.view.name())))?;
     Ok(Outcome::Done)
 }

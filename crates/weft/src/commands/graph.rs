@@ -13,8 +13,8 @@ use serde::Serialize;
 use super::search::export::bar;
 use crate::ask::{self, parse_date};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
 use crate::flag_values::{one_of, positive};
+use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::PartFile;
 use crate::stop::Stop;
 use crate::units::{count, counted};
@@ -38,7 +38,7 @@ it exists between them.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// What a node represents: domain (registered) or host
-    #[arg(long, value_name = "WHAT", default_value = "domain", value_parser = one_of::<GraphBy>(&GraphBy::ALL.map(GraphBy::name)), hide_possible_values = true)]
+    #[arg(long, value_name = "WHAT", default_value = "domain", value_parser = one_of(GraphBy::ALL, GraphBy::name), hide_possible_values = true)]
     by: GraphBy,
     /// Only links of pages captured at or after this time
     #[arg(long, value_name = "TIME", value_parser = parse_date)]
@@ -59,13 +59,13 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     /// gexf, graphml, parquet or csv [default: from the file's extension]
-    #[arg(long, value_name = "FORMAT", value_parser = one_of::<GraphFormat>(&GraphFormat::ALL.map(GraphFormat::name)), hide_possible_values = true)]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(GraphFormat::ALL, GraphFormat::name), hide_possible_values = true)]
     format: Option<GraphFormat>,
 }
 
 /// The result as printed by `--json`.
 #[derive(Serialize)]
-struct Written<'a> {
+struct GraphReport<'a> {
     file: String,
     format: &'static str,
     by: &'static str,
@@ -95,7 +95,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     written.with_context(|| format!("write {}", path.display()))?;
     let totals = graph.totals();
     if context.json {
-        context.out.json(&Written {
+        context.out.json(&GraphReport {
             file: path.display().to_string(),
             format: format.name(),
             by: args.by.name(),
@@ -116,11 +116,11 @@ fn build(archive: &Archive, args: &Args) -> anyhow::Result<Graph> {
         after: None,
     };
     let (bar, stop) = (bar(true), Stop::listen()?);
-    let mut builder = GraphBuilder::new(question, &scratch(&args.output));
+    let mut builder = GraphBuilder::new(question, &temporary_folder(&args.output));
     while builder.next(&|question| archive.ask(question))? {
         bar.set_length(builder.pages());
         bar.set_position(builder.pages());
-        if stop.asked() {
+        if stop.is_requested() {
             anyhow::bail!(
                 "stopped after {}; nothing was written",
                 counted(builder.pages(), "page", "pages")
@@ -137,7 +137,7 @@ fn build(archive: &Archive, args: &Args) -> anyhow::Result<Graph> {
 }
 
 /// Returns the directory for temporary files: the output's own, which has space for it.
-fn scratch(path: &Path) -> PathBuf {
+fn temporary_folder(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),

@@ -7,7 +7,7 @@ use export::LinksCsv;
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::paging::{self, Paging, url_or_key};
 use crate::style::shell_word;
 use crate::table::{Column, Table};
@@ -95,7 +95,7 @@ pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::R
     if let Some(answer) = ask::ask_or_print(context, question)? {
         match (args.at, args.ever) {
             (None, false) => print(&answer, End::Source, &args.url, context)?,
-            (at, _) => print_when(&answer, at.as_deref(), &args.url, context)?,
+            (at, _) => print_links_at(&answer, at.as_deref(), &args.url, context)?,
         }
     }
     Ok(Outcome::Done)
@@ -149,7 +149,7 @@ fn csv<Q: Ask<Answer = LinksBody>>(
 
 /// Prints links of versions other than the newest: those at the time `at`, or all versions if
 /// `None`.
-fn print_when(
+fn print_links_at(
     answer: &Answer<LinksBody>,
     at: Option<&str>,
     url: &str,

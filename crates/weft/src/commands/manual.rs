@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 
 const EXAMPLES: &str = "\
 Examples:

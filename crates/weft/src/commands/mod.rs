@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 
 mod cache;
 mod cdx;

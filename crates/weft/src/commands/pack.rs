@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use generate::pack::{self, Error, Report, Settings};
 
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse, complain};
+use crate::exit::print_error;
+use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::{bytes, counted};
 
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     }
     if report.files == 0 {
         let dir = args.dir.display();
-        complain(
+        print_error(
             &anyhow::anyhow!("{dir} contains no file that can be packed"),
             context,
         );

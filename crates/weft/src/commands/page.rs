@@ -6,7 +6,7 @@ use archive::question::{CdxRow, Page, PageBody};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::{clean, clean_lines, shell_word};
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted, time};

@@ -6,7 +6,7 @@ use archive::question::{ListedPageRow, ListedPages, ListedPagesBody};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::paging::{self, Paging};
 use crate::style::{clean, cut, shell_word};
 use crate::table::{Column, Table};
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 
 /// Runs `weft pages`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let again = again(&args, context);
+    let next_page = next_page_command(&args, context);
     let question = ListedPages {
         input: args.input,
         collection: args.collection,
@@ -67,16 +67,14 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     } else {
         Outcome::Losses
     };
-    if context.json {
-        context.out.json(&answer.any())?
-    } else {
-        print(&answer.body, &again, context)?
+    if let Some(answer) = ask::print_if_json(answer, context)? {
+        print(&answer.body, &next_page, context)?;
     }
     Ok(outcome)
 }
 
 /// Returns the command that continues the list.
-fn again(args: &Args, context: &Context) -> String {
+fn next_page_command(args: &Args, context: &Context) -> String {
     let flag = |name: &str, value: &Option<String>| match value {
         Some(value) => format!(" --{name} {}", shell_word(value)),
         None => String::new(),
@@ -85,7 +83,7 @@ fn again(args: &Args, context: &Context) -> String {
     format!("weft pages{input}{collection}{}", context.archive_flag())
 }
 
-fn print(body: &ListedPagesBody, again: &str, context: &mut Context) -> anyhow::Result<()> {
+fn print(body: &ListedPagesBody, next_page: &str, context: &mut Context) -> anyhow::Result<()> {
     if body.rows.is_empty() && body.next.is_none() {
         writeln!(context.out, "no package has a list of pages")?;
     }
@@ -106,7 +104,7 @@ fn print(body: &ListedPagesBody, again: &str, context: &mut Context) -> anyhow::
         ]);
     }
     table.print(&mut context.out)?;
-    paging::more(&mut context.out, again, body.next.as_deref())?;
+    paging::more(&mut context.out, next_page, body.next.as_deref())?;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::units::{count, counted};
 
 const EXAMPLES: &str = "\
@@ -53,11 +53,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         search: !search.is_empty(),
     };
     let answer = wait(&archive, question, context)?;
-    if context.json {
-        context.out.json(&answer.any())?;
-        return Ok(Outcome::Done);
+    if let Some(answer) = ask::print_if_json(answer, context)? {
+        print(&answer.body, context)?;
     }
-    print(&answer.body, context)?;
     Ok(Outcome::Done)
 }
 

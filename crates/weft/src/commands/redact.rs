@@ -16,7 +16,7 @@ use crate::ask;
 use crate::commands::status::ledger_rows;
 use crate::commands::store::content;
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::{bytes, count, counted};
 
@@ -65,12 +65,12 @@ struct Report<'a> {
     known: bool,
     #[serde(flatten)]
     counts: RedactionCounts,
-    damaged: Vec<Damaged<'a>>,
+    damaged: Vec<DamagedRecord<'a>>,
 }
 
 /// Bytes that belong to no record and were copied.
 #[derive(Debug, Serialize)]
-struct Damaged<'a> {
+struct DamagedRecord<'a> {
     offset: u64,
     length: u64,
     reason: &'a str,
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let place = path_text(&place);
     let input = OneInput::open(&place, &Sources::default(), Path::new("."));
     let input = input.with_context(|| format!("read {}", args.input.display()))?;
-    let known = Known::of(&archive, &input, &place)?;
+    let known = LedgerMatch::of(&archive, &input, &place)?;
     let leave_out = LeaveOut {
         rules: &rules,
         collection: known
@@ -145,7 +145,7 @@ fn write(
 
 /// What the archive knows about the input.
 #[derive(Debug, Default)]
-struct Known {
+struct LedgerMatch {
     is_known: bool,
     /// The label of its collection, possibly empty.
     collection: Option<String>,
@@ -153,16 +153,16 @@ struct Known {
     whole: bool,
 }
 
-impl Known {
+impl LedgerMatch {
     /// Looks the input up by content, else by location, since it may have grown since it was
     /// loaded.
-    fn of(archive: &Archive, input: &OneInput, place: &str) -> anyhow::Result<Known> {
+    fn of(archive: &Archive, input: &OneInput, place: &str) -> anyhow::Result<LedgerMatch> {
         let is_it = |row: &&LedgerRow| row.digest == input.digest();
         let is_there = |row: &&LedgerRow| row.location == place;
         let rows = ledger_rows(archive, None)?;
         let row = rows.iter().find(is_it).or_else(|| rows.iter().find(is_there));
         let taken_down = ledger_rows(archive, Some(LedgerState::TakenDown))?;
-        Ok(row.map_or_else(Known::default, |row| Known {
+        Ok(row.map_or_else(LedgerMatch::default, |row| LedgerMatch {
             is_known: true,
             collection: Some(row.collection.clone()),
             whole: taken_down
@@ -192,7 +192,7 @@ fn check_out(args: &Args) -> anyhow::Result<()> {
 }
 
 fn report<'a>(args: &Args, known: bool, redaction: &'a Redaction) -> Report<'a> {
-    let damaged = redaction.damaged().iter().map(|(span, defect)| Damaged {
+    let damaged = redaction.damaged().iter().map(|(span, defect)| DamagedRecord {
         offset: span.offset,
         length: span.length,
         reason: defect.reason,

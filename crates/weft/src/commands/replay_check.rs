@@ -8,7 +8,7 @@ use server::{CheckedPage, CheckedPart, check_page};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::stop::Stop;
 use crate::style::clean;
 use crate::table::{Column, Table};
@@ -43,8 +43,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let archive = ask::open(context)?;
     let stop = Stop::listen()?;
-    let page = check_page(&archive, &args.url, args.at.as_deref(), &mut |_| !stop.asked())?;
-    anyhow::ensure!(!stop.asked(), "stopped before all parts were checked");
+    let page = check_page(&archive, &args.url, args.at.as_deref(), &mut |_| {
+        !stop.is_requested()
+    })?;
+    anyhow::ensure!(!stop.is_requested(), "stopped before all parts were checked");
     if context.json {
         context.out.json(&page)?
     } else {

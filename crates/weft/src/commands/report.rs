@@ -8,7 +8,7 @@ use archive::question::{Answer, Report, ReportBody};
 
 use crate::ask::{self, parse_date};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::PartFile;
 use crate::style::clean;
 use crate::table::{Column, Table};

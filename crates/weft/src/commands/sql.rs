@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, anyhow};
 
 use crate::context::Context;
-use crate::exit::{NotFound, Outcome};
+use crate::outcome::{NotFound, Outcome};
 use crate::sql_program::{self, PROGRAM};
 
 const EXAMPLES: &str = "\

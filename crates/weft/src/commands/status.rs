@@ -6,16 +6,16 @@ use std::io::Write;
 
 use archive::Archive;
 use archive::question::{
-    Answer, Body, FactsPlace, Ledger, LedgerBody, LedgerRow, LedgerState, Quarantine, QuarantineBody,
+    Answer, FactsPlace, Ledger, LedgerBody, LedgerRow, LedgerState, Quarantine, QuarantineBody,
     QuarantineRow, Stages, Status, StatusBody,
 };
-
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, TypedValueParser};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
-use crate::losses::quarantine_line;
+use crate::flag_values::{choice, described};
+use crate::outcome::Outcome;
+use crate::quarantine_text::quarantine_line;
 use crate::stage_table::print_stages;
 use crate::style::clean;
 use crate::table::{Column, Table};
@@ -36,34 +36,23 @@ pub(crate) struct Args {
     #[command(flatten)]
     what: What,
     /// Only inputs in this state (with --ledger)
-    #[arg(long, value_enum, value_name = "STATE", requires = "ledger")]
-    state: Option<State>,
+    #[arg(long, value_parser = states(), value_name = "STATE", requires = "ledger")]
+    state: Option<LedgerState>,
 }
 
-/// Input states to filter by.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum State {
-    Pending,
-    Loading,
-    Done,
-    Failed,
-    /// Inputs with a truncated end
-    Cut,
-    /// Inputs that were missing when last looked up
-    Missing,
-}
-
-impl State {
-    fn asked(self) -> LedgerState {
-        match self {
-            State::Pending => LedgerState::Pending,
-            State::Loading => LedgerState::Loading,
-            State::Done => LedgerState::Done,
-            State::Failed => LedgerState::Failed,
-            State::Cut => LedgerState::Cut,
-            State::Missing => LedgerState::Missing,
-        }
-    }
+/// Returns the parser of states by which inputs are filtered.
+fn states() -> impl TypedValueParser<Value = LedgerState> {
+    choice([
+        (PossibleValue::new("pending"), LedgerState::Pending),
+        (PossibleValue::new("loading"), LedgerState::Loading),
+        (PossibleValue::new("done"), LedgerState::Done),
+        (PossibleValue::new("failed"), LedgerState::Failed),
+        (described("cut", "Inputs with a truncated end"), LedgerState::Cut),
+        (
+            described("missing", "Inputs that were missing when last looked up"),
+            LedgerState::Missing,
+        ),
+    ])
 }
 
 #[derive(Debug, clap::Args)]
@@ -88,12 +77,12 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let archive = ask::open(context)?;
     match &args.what {
         What { stages: true, .. } => {
-            if let Some(answer) = shown(archive.ask(Stages {})?, context)? {
+            if let Some(answer) = ask::print_if_json(archive.ask(Stages {})?, context)? {
                 print_stages(&answer.body.stages, context)?;
             }
         }
         What { ledger: true, .. } => {
-            if let Some(answer) = shown(all_ledger(&archive, args.state.map(State::asked))?, context)? {
+            if let Some(answer) = ask::print_if_json(all_ledger(&archive, args.state)?, context)? {
                 match answer.body.rows.as_slice() {
                     [] if args.state.is_some() => writeln!(context.out, "no input is in this state")?,
                     rows => print_ledger(rows, context)?,
@@ -106,26 +95,17 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         } => {
             // File names are bytes and may be typed in their displayed, escaped form.
             let answer = all_quarantine(&archive, input.as_deref().map(ask::input_name))?;
-            if let Some(answer) = shown(answer, context)? {
+            if let Some(answer) = ask::print_if_json(answer, context)? {
                 print_quarantine(&answer.body.rows, context)?;
             }
         }
         _ => {
-            if let Some(answer) = shown(archive.ask(Status {})?, context)? {
+            if let Some(answer) = ask::print_if_json(archive.ask(Status {})?, context)? {
                 print_status(&answer.body, answer.epoch, context)?;
             }
         }
     }
     Ok(Outcome::Done)
-}
-
-/// Returns the answer unless it was printed as JSON.
-fn shown<A: Into<Body>>(answer: Answer<A>, context: &mut Context) -> anyhow::Result<Option<Answer<A>>> {
-    if context.json {
-        context.out.json(&answer.any())?;
-        return Ok(None);
-    }
-    Ok(Some(answer))
 }
 
 /// Returns the rows of the ledger in one state, or all.

@@ -3,12 +3,12 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use generate::synth::{self, Error, Format, Report, Settings};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::flag_values::choice;
+use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::{bytes, count, counted};
 
@@ -30,8 +30,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Format: responses with HTML, or their metadata in Common Crawl's form
-    #[arg(long, value_enum, default_value_t = Form::Warc)]
-    format: Form,
+    #[arg(long, default_value = "warc", value_parser = choice([("warc", Format::Warc), ("wat", Format::Wat)]))]
+    format: Format,
     /// Number of visits per thousand that re-crawl an earlier page, with some links changed
     #[arg(long, value_name = "N", default_value_t = 100)]
     recrawls_permille: u64,
@@ -42,27 +42,12 @@ pub(crate) struct Args {
     out: PathBuf,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Form {
-    Warc,
-    Wat,
-}
-
-impl From<Form> for Format {
-    fn from(form: Form) -> Format {
-        match form {
-            Form::Warc => Format::Warc,
-            Form::Wat => Format::Wat,
-        }
-    }
-}
-
 /// Runs `weft synth`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let settings = Settings {
         pages: args.pages,
         seed: args.seed,
-        format: args.format.into(),
+        format: args.format,
         recrawls_permille: args.recrawls_permille,
         files: args.files,
         threads: std::thread::available_parallelism().map_or(2, usize::from),

@@ -6,7 +6,7 @@ use archive::question::{Answer, Top, TopBody, TopRow};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::paging::{self, Paging, url_or_key};
 use crate::style::shell_word;
 use crate::table::{Column, Table};

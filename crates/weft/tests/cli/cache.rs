@@ -1,6 +1,7 @@
 //! The cache of remote stores: data is kept, shared by programs, and dropped when necessary.
 
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -112,18 +113,25 @@ fn warm_pin_and_a_server_share_a_directory() {
     );
     assert_eq!(far.kept("s3://crawls/never/"), [Value::Null; 0]);
     assert!(far.good(&["cache", "ls"]).contains("pinned"));
-    // Within a second the server sees the warmed and pinned objects.
-    std::thread::sleep(std::time::Duration::from_secs(3));
-    let metrics = served.get("/metrics");
-    let value = |name: &str| {
+    let value = |metrics: &str, name: &str| {
         let line = metrics
             .lines()
             .find(|line| line.starts_with(name))
             .unwrap_or_else(|| panic!("{name}"));
         line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
     };
-    assert!(value("weft_cache_directory_blocks") >= 1.0, "{metrics}");
-    assert!(value("weft_cache_directory_pinned_bytes") > 0.0);
+    // Within a second the server sees the warmed and pinned objects.
+    let begun = Instant::now();
+    loop {
+        let metrics = served.get("/metrics");
+        let seen = value(&metrics, "weft_cache_directory_blocks") >= 1.0
+            && value(&metrics, "weft_cache_directory_pinned_bytes") > 0.0;
+        if seen {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(3), "{metrics}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
     // Read by the server, and by a separate process.
     let before = far.face.sent_bytes("GetObject");
     far.good(&["record", PAGE, "--payload"]);

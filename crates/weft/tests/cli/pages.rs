@@ -5,7 +5,7 @@ use zip::CompressionMethod;
 
 use crate::fixture;
 use crate::packages::{WARC, described, sha256, zipped};
-use crate::support::Place;
+use crate::support::{Place, words};
 use crate::web::{Manner, Web};
 
 const LIBRARY: &str = "http://www.library.example/";
@@ -176,15 +176,7 @@ fn lists_go_on_at_their_cursors_wherever_the_package_is() {
 #[test]
 fn nobody_is_told_of_pages_that_they_may_not_see() {
     let place = crawl();
-    place.good(&[
-        "rights",
-        "add",
-        "--deny",
-        "--domain",
-        "museum.example",
-        "--except",
-        "staff",
-    ]);
+    place.good(&words("rights add --deny --domain museum.example --except staff"));
     // Users from whom anything is hidden do not see pages that were never captured, or captured
     // only at another time.
     check(&ids(&place, &["--as", ""]), &[ALL[0], ALL[4]]);
@@ -194,15 +186,7 @@ fn nobody_is_told_of_pages_that_they_may_not_see() {
         !hidden.contains("museum") && !hidden.contains("never.example"),
         "{hidden}"
     );
-    place.good(&[
-        "rights",
-        "add",
-        "--deny",
-        "--collection",
-        "autumn",
-        "--except",
-        "staff",
-    ]);
+    place.good(&words("rights add --deny --collection autumn --except staff"));
     check(&ids(&place, &["--as", ""]), &[]);
 }
 
@@ -237,37 +221,24 @@ fn what_cannot_be_used_of_a_list_is_told() {
     let place = Place::new();
     place.write_old("crawl.wacz", &package(CompressionMethod::Stored, "nothing\n{}"));
     assert_eq!(place.run(&["load", "crawl.wacz"]).code, Some(1));
-    let run = place.run(&["pages"]);
-    assert_eq!(run.code, Some(1), "{}", run.stderr);
-    for expected in [
-        "crawl.wacz pages/pages.jsonl line 6 at offset",
-        "crawl.wacz pages/pages.jsonl line 7 at offset",
-        ": found no url",
-    ] {
-        assert!(run.stderr.contains(expected), "{expected}\n{}", run.stderr);
-    }
-    assert!(
-        run.stdout.contains("As listed") && run.stdout.contains("catalogue"),
-        "{}",
-        run.stdout
+    place.run(&["pages"]).expect(
+        1,
+        &["As listed", "catalogue"],
+        &[
+            "crawl.wacz pages/pages.jsonl line 6 at offset",
+            "crawl.wacz pages/pages.jsonl line 7 at offset",
+            ": found no url",
+        ],
     );
-    let exported = place.run(&["export", "--wacz", "x.wacz"]);
-    assert_eq!(exported.code, Some(1), "{}", exported.stderr);
-    assert!(
-        exported
-            .stderr
-            .contains("crawl.wacz pages/pages.jsonl line 6: found no JSON"),
-        "{}",
-        exported.stderr
+    place.run(&["export", "--wacz", "x.wacz"]).expect(
+        1,
+        &[],
+        &["crawl.wacz pages/pages.jsonl line 6: found no JSON"],
     );
     std::fs::remove_file(place.path("crawl.wacz")).expect("it is there");
-    let gone = place.run(&["pages"]);
-    assert_eq!(gone.code, Some(1), "{}", gone.stdout);
-    assert!(
-        gone.stderr.contains("crawl.wacz: cannot be read"),
-        "{}",
-        gone.stderr
-    );
+    place
+        .run(&["pages"])
+        .expect(1, &[], &["crawl.wacz: cannot be read"]);
 }
 
 /// Returns the pages that a package lists, by `(list, id or URL)`.

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::Place;
+use crate::support::{Place, words};
 
 fn loaded() -> Place {
     let place = Place::new();
@@ -79,30 +79,15 @@ fn a_rule_says_what_it_comes_to_and_www_is_refused() {
     place.write_old("web.warc", &fixture::warc(&pages));
     place.good(&["load", "web.warc"]);
     for flag in ["--host", "--domain"] {
-        let run = place.run(&["rights", "add", "--allow", flag, "www.x.org"]);
-        assert_eq!(run.code, Some(2), "{run:?}");
-        assert!(
-            run.stderr.contains("leading www") && run.stderr.contains("\"x.org\""),
-            "{run:?}"
-        );
+        place
+            .run(&["rights", "add", "--allow", flag, "www.x.org"])
+            .expect(2, &[], &["leading www", "\"x.org\""]);
     }
-    let run = place.run(&["rights", "add", "--deny", "--prefix", "http://www.x.org/2"]);
-    assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(
-        run.stderr
-            .contains("note: www.x.org and x.org have the same URL keys"),
-        "{run:?}"
-    );
+    place
+        .run(&["rights", "add", "--deny", "--prefix", "http://www.x.org/2"])
+        .expect(0, &[], &["note: www.x.org and x.org share the same URL keys"]);
     place.good(&["rights", "add", "--deny", "--host", "x.org"]);
-    place.good(&[
-        "rights",
-        "add",
-        "--deny",
-        "--domain",
-        "x.org",
-        "--until",
-        "2015-01-01",
-    ]);
+    place.good(&words("rights add --deny --domain x.org --until 2015-01-01"));
     let listed = place.good(&["rights", "ls"]);
     for part in [
         "matches 1 capture of 1 URL on x.org (keys org,x)/2*)",
@@ -170,59 +155,31 @@ fn a_closed_archive_shows_what_is_allowed() {
 #[test]
 fn a_test_says_which_rule_decides() {
     let place = loaded();
-    place.good(&[
-        "rights",
-        "add",
-        "--deny",
-        "--prefix",
-        "example,museum)/",
-        "--except",
-        "staff",
-    ]);
-    let run = place.run(&["rights", "test", "http://museum.example/"]);
-    assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(
-        run.stdout.contains("hidden") && run.stdout.contains("by rule 1: deny prefix example,museum)/"),
-        "{run:?}"
+    place.good(&words(
+        "rights add --deny --prefix example,museum)/ --except staff",
+    ));
+    place.run(&["rights", "test", "http://museum.example/"]).expect(
+        1,
+        &["hidden", "by rule 1: deny prefix example,museum)/"],
+        &[],
     );
-    let run = place.run(&["rights", "test", "http://museum.example/", "--as", "staff"]);
-    assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(
-        run.stdout.contains("seen") && run.stdout.contains("the archive is public"),
-        "{run:?}"
-    );
+    place
+        .run(&["rights", "test", "http://museum.example/", "--as", "staff"])
+        .expect(0, &["seen", "the archive is public"], &[]);
     // For a URL without captures, a hypothetical capture described by the flags is tested.
-    let run = place.run(&[
-        "rights",
-        "test",
-        "http://nowhere.net/",
-        "--mime",
-        "image/png",
-        "--json",
-    ]);
-    assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.stdout.contains("image/png"), "{run:?}");
+    place
+        .run(&words("rights test http://nowhere.net/ --mime image/png --json"))
+        .expect(0, &["image/png"], &[]);
 }
 
 #[test]
 fn what_is_the_owners_is_refused_to_others() {
     let place = loaded();
-    place.good(&[
-        "rights",
-        "add",
-        "--deny",
-        "--domain",
-        "museum.example",
-        "--except",
-        "staff",
-    ]);
+    place.good(&words("rights add --deny --domain museum.example --except staff"));
     for arguments in [&["status"][..], &["dump", "pages"]] {
-        let others = place.run(&[arguments, &["--as", ""]].concat());
-        assert_eq!(others.code, Some(1), "{others:?}");
-        assert!(
-            others.stderr.contains("access to the whole archive"),
-            "{others:?}"
-        );
+        place
+            .run(&[arguments, &["--as", ""]].concat())
+            .expect(1, &[], &["access to the whole archive"]);
         place.good(&[arguments, &["--as", "staff"]].concat());
     }
     for arguments in [
@@ -232,13 +189,10 @@ fn what_is_the_owners_is_refused_to_others() {
         &["serve"],
         &["rights", "ls"],
     ] {
-        let refused = place.run(&[&["--as", "staff"], arguments].concat());
-        assert_eq!(refused.code, Some(2), "{refused:?}");
-        assert!(
-            refused
-                .stderr
-                .contains("--as works only with commands that query"),
-            "{refused:?}"
+        place.run(&[&["--as", "staff"], arguments].concat()).expect(
+            2,
+            &[],
+            &["--as works only with commands that query"],
         );
     }
 }
@@ -258,9 +212,9 @@ fn wrong_rules_are_refused_before_they_are_written() {
         assert!(run.stderr.contains(said), "{run:?}");
     }
     assert!(!place.path("weft-archive/rights.toml").exists());
-    let run = Place::new().run(&["rights", "ls"]);
-    assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(run.stderr.contains("is not an archive"), "{run:?}");
+    Place::new()
+        .run(&["rights", "ls"])
+        .expect(1, &[], &["is not an archive"]);
 }
 
 /// An editor leaves a truncated file: only the owner sees anything, and the message gives the
@@ -272,12 +226,9 @@ fn a_broken_file_closes_the_archive_and_is_named() {
         "weft-archive/rights.toml",
         b"[[rule]]\naccess = \"deny\"\ndomian = \"museum.example\"\n",
     );
-    let run = place.run(&["search", "maps", "--as", ""]);
-    assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(
-        run.stderr.contains("rights.toml") && run.stderr.contains("domian"),
-        "{run:?}"
-    );
+    place
+        .run(&["search", "maps", "--as", ""])
+        .expect(1, &[], &["rights.toml", "domian"]);
     place.good(&["search", "maps"]);
 }
 
@@ -303,15 +254,7 @@ fn the_rules_of_a_pywb_are_taken_over() {
 #[test]
 fn a_token_is_shown_once_and_its_hash_kept() {
     let place = loaded();
-    let made = place.run(&[
-        "rights",
-        "token",
-        "room",
-        "--group",
-        "staff",
-        "--tokens",
-        "tokens.toml",
-    ]);
+    let made = place.run(&words("rights token room --group staff --tokens tokens.toml"));
     assert!(made.stderr.contains("shown only once"), "{made:?}");
     let token = made.stdout.trim();
     assert_eq!(token.len(), 64, "{made:?}");
@@ -360,18 +303,9 @@ impl Changing {
 /// ended sees the new rules.
 #[test]
 fn a_rule_changed_under_load_holds_for_every_question_that_begins_after() {
-    const CHANGES: u64 = 24;
+    const CHANGES: u64 = 12;
     let place = loaded();
-    place.good(&[
-        "synth",
-        "--pages",
-        "4000",
-        "--seed",
-        "7",
-        "--format",
-        "warc",
-        "more.warc.gz",
-    ]);
+    place.good(&words("synth --pages 1600 --seed 7 --format warc more.warc.gz"));
     let served = Served::start(&place);
     let mut loading = place.start(&["load", "more.warc.gz", "--rate", "400"]);
     let changing = Changing {

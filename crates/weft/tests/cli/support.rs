@@ -149,11 +149,28 @@ impl Run {
         }
     }
 
+    /// Checks the exit code, and that standard output and standard error contain these texts.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32, stdout: &[&str], stderr: &[&str]) -> Run {
+        assert_eq!(self.code, Some(code), "{}", self.text());
+        for (text, parts) in [(&self.stdout, stdout), (&self.stderr, stderr)] {
+            for part in parts {
+                assert!(text.contains(part), "{part:?} is not in\n{}", self.text());
+            }
+        }
+        self
+    }
+
     pub(crate) fn text(&self) -> String {
         let code = self.code.map_or("signal".to_owned(), |code| code.to_string());
         let stderr: String = self.stderr.lines().map(|line| format!("2> {line}\n")).collect();
         format!("exit code {code}\n{}{stderr}", self.stdout)
     }
+}
+
+/// Splits a command line without quotes into arguments.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
 }
 
 /// Parses every line of `text` as JSON.

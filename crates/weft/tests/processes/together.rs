@@ -1,9 +1,36 @@
 //! Several processes sharing one archive.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 
-use crate::program::{FILES, Server, assert_same, dumps, finish, load, run, status, undisturbed, weft};
+use tempfile::TempDir;
+
+use crate::program::{
+    Dumps, FILES, Server, assert_same, dumps, finish, load, run, status, undisturbed, weft,
+};
+
+/// The shared crawls, and the path of an archive to make.
+struct Crawls {
+    shared: PathBuf,
+    /// The dumps of a load that nothing disturbs.
+    expected: &'static Dumps,
+    archive: PathBuf,
+    _root: TempDir,
+}
+
+impl Crawls {
+    /// Returns `None` on a machine without the crawls.
+    fn new() -> Option<Crawls> {
+        let shared = test_env::shared_data()?;
+        let root = tempfile::tempdir().unwrap();
+        Some(Crawls {
+            expected: undisturbed(&shared),
+            archive: root.path().join("a"),
+            shared,
+            _root: root,
+        })
+    }
+}
 
 /// Starts a load that is slow enough to overlap with others.
 fn slow_load(shared: &Path, archive: &Path, files: &[&str]) -> Child {
@@ -16,12 +43,15 @@ fn slow_load(shared: &Path, archive: &Path, files: &[&str]) -> Child {
 /// continue with the next owner, and none may end before its files are loaded.
 #[test]
 fn two_loads_at_once() {
-    let Some(shared) = test_env::shared_data() else {
+    let Some(Crawls {
+        shared,
+        expected,
+        archive,
+        _root,
+    }) = Crawls::new()
+    else {
         return;
     };
-    let expected = undisturbed(&shared);
-    let root = tempfile::tempdir().unwrap();
-    let archive = root.path().join("a");
     let (one, other) = FILES.split_at(2);
     let first = slow_load(&shared, &archive, one);
     let second = slow_load(&shared, &archive, other);
@@ -35,12 +65,15 @@ fn two_loads_at_once() {
 
 #[test]
 fn questions_while_a_load_runs() {
-    let Some(shared) = test_env::shared_data() else {
+    let Some(Crawls {
+        shared,
+        expected,
+        archive,
+        _root,
+    }) = Crawls::new()
+    else {
         return;
     };
-    let expected = undisturbed(&shared);
-    let root = tempfile::tempdir().unwrap();
-    let archive = root.path().join("a");
     let mut loading = slow_load(&shared, &archive, &FILES);
     while !archive.join("weft.json").exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -57,12 +90,15 @@ fn questions_while_a_load_runs() {
 
 #[test]
 fn a_load_while_a_server_runs() {
-    let Some(shared) = test_env::shared_data() else {
+    let Some(Crawls {
+        shared,
+        expected,
+        archive,
+        _root,
+    }) = Crawls::new()
+    else {
         return;
     };
-    let expected = undisturbed(&shared);
-    let root = tempfile::tempdir().unwrap();
-    let archive = root.path().join("a");
     let server = Server::start(&shared, &archive);
     let text = run(
         {
@@ -86,12 +122,15 @@ fn a_load_while_a_server_runs() {
 
 #[test]
 fn a_server_killed_during_a_load_is_replaced_by_the_loader() {
-    let Some(shared) = test_env::shared_data() else {
+    let Some(Crawls {
+        shared,
+        expected,
+        archive,
+        _root,
+    }) = Crawls::new()
+    else {
         return;
     };
-    let expected = undisturbed(&shared);
-    let root = tempfile::tempdir().unwrap();
-    let archive = root.path().join("a");
     let server = Server::start(&shared, &archive);
     let loading = slow_load(&shared, &archive, &FILES);
     while status(&shared, &archive, "captures") == 0 {

@@ -31,44 +31,48 @@ pub(crate) fn check(web: &Web, server: &WebServer, archive: &Path, out: &mut Out
         (
             "search over HTTP",
             http.json(&format!("/api/v1/search?q={query}"))
-                .and_then(|a| finds(&a, web)),
+                .and_then(|a| check_search(&a, web)),
         ),
         (
             "in-links over HTTP",
             http.json(&format!("/api/v1/inlinks?url={url}"))
-                .and_then(|a| linked(&a, web)),
+                .and_then(|a| check_links(&a, web)),
         ),
         (
             "captures over HTTP",
             http.get(&format!("/cdx?url={url}"))
-                .and_then(|body| captured(&body, web)),
+                .and_then(|body| check_captures(&body, web)),
         ),
         (
             "an archived page with its images and styles",
             replay
                 .context("the server has no replay address")
-                .and_then(|replay| as_it_was(&http, &replay, web)),
+                .and_then(|replay| check_replay(&http, &replay, web)),
         ),
         (
             "search",
-            socket.json(&["search", &web.query]).and_then(|a| finds(&a, web)),
+            socket
+                .json(&["search", &web.query])
+                .and_then(|a| check_search(&a, web)),
         ),
         (
             "in-links",
-            socket.json(&["inlinks", &web.url]).and_then(|a| linked(&a, web)),
+            socket
+                .json(&["inlinks", &web.url])
+                .and_then(|a| check_links(&a, web)),
         ),
         (
             "captures",
             socket
                 .run(&["cdx", &web.url])
-                .and_then(|text| captured(&text, web)),
+                .and_then(|text| check_captures(&text, web)),
         ),
-        ("ranking", socket.json(&["top"]).and_then(|a| ranked(&a))),
+        ("ranking", socket.json(&["top"]).and_then(|a| check_ranks(&a))),
         (
             "views",
             socket
                 .run(&["dump", "pages"])
-                .and_then(|text| all_pages(&text, web)),
+                .and_then(|text| check_page_count(&text, web)),
         ),
     ];
     let mut failed = 0;
@@ -86,7 +90,7 @@ pub(crate) fn check(web: &Web, server: &WebServer, archive: &Path, out: &mut Out
 }
 
 /// Checks that a replayed page has its own stylesheet and picture. A synthetic web has neither.
-fn as_it_was(http: &Http, replay: &Http, web: &Web) -> anyhow::Result<()> {
+fn check_replay(http: &Http, replay: &Http, web: &Web) -> anyhow::Result<()> {
     let framed = http.get(&format!("/replay/{}", web.url))?;
     let (_, rest) = framed
         .split_once("<iframe")
@@ -115,14 +119,14 @@ fn as_it_was(http: &Http, replay: &Http, web: &Web) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn finds(answer: &Value, web: &Web) -> anyhow::Result<()> {
+fn check_search(answer: &Value, web: &Web) -> anyhow::Result<()> {
     let hits = answer["hits"].as_array().context("the answer has no hits")?;
     let found = hits.iter().any(|hit| hit["url"] == web.url.as_str());
     ensure!(found, "{} is not among the first {} results", web.url, hits.len());
     Ok(())
 }
 
-fn linked(answer: &Value, web: &Web) -> anyhow::Result<()> {
+fn check_links(answer: &Value, web: &Web) -> anyhow::Result<()> {
     let total = answer["total"].as_u64().context("the answer has no total")?;
     ensure!(
         total >= web.inlinks_min,
@@ -133,7 +137,7 @@ fn linked(answer: &Value, web: &Web) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn captured(lines: &str, web: &Web) -> anyhow::Result<()> {
+fn check_captures(lines: &str, web: &Web) -> anyhow::Result<()> {
     ensure!(
         lines.lines().any(|line| line.contains(&web.url)),
         "no capture of {} in {lines:?}",
@@ -142,7 +146,7 @@ fn captured(lines: &str, web: &Web) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn ranked(answer: &Value) -> anyhow::Result<()> {
+fn check_ranks(answer: &Value) -> anyhow::Result<()> {
     let rows = answer["rows"].as_array().context("the answer has no rows")?;
     let counts: Vec<u64> = rows
         .iter()
@@ -155,7 +159,7 @@ fn ranked(answer: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn all_pages(dump: &str, web: &Web) -> anyhow::Result<()> {
+fn check_page_count(dump: &str, web: &Web) -> anyhow::Result<()> {
     let pages = dump.lines().count() as u64;
     ensure!(
         pages >= web.pages,

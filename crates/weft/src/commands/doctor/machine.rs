@@ -90,13 +90,17 @@ fn sql() -> Finding {
 
 fn open_files() -> Finding {
     let limit = getrlimit(Resource::Nofile);
-    judged_open_files(limit.current, limit.maximum)
+    judge_open_files(limit.current, limit.maximum)
 }
 
 /// Judges the limits on open files; `None` means unlimited.
-fn judged_open_files(current: Option<u64>, maximum: Option<u64>) -> Finding {
-    let said = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), count);
-    let found = format!("soft limit {}, hard limit {}", said(current), said(maximum));
+fn judge_open_files(current: Option<u64>, maximum: Option<u64>) -> Finding {
+    let limit_text = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), count);
+    let found = format!(
+        "soft limit {}, hard limit {}",
+        limit_text(current),
+        limit_text(maximum)
+    );
     if current.is_none_or(|current| current >= OPEN_FILES_MIN) {
         Finding::ok("open files", found)
     } else {
@@ -113,13 +117,13 @@ fn memory(context: &Context) -> Finding {
     let archive = context.memory_size_bytes.unwrap_or(archive::MEMORY_SIZE_BYTES);
     let machine = std::fs::read_to_string("/proc/meminfo")
         .ok()
-        .and_then(|text| of_meminfo(&text, "MemAvailable:"));
-    judged_memory(archive, machine, cgroup_limit())
+        .and_then(|text| meminfo_bytes(&text, "MemAvailable:"));
+    judge_memory(archive, machine, cgroup_limit())
 }
 
 /// Judges memory. `available` is what the machine could provide now; `limit` caps this process and
 /// the others of its control group.
-fn judged_memory(archive: u64, available: Option<u64>, limit: Option<u64>) -> Finding {
+fn judge_memory(archive: u64, available: Option<u64>, limit: Option<u64>) -> Finding {
     let of = "memory";
     let least = [available, limit].into_iter().flatten().min();
     let Some(least) = least else {
@@ -154,7 +158,7 @@ fn judged_memory(archive: u64, available: Option<u64>, limit: Option<u64>) -> Fi
 }
 
 /// Parses a line of proc_meminfo(5), which counts in KiB. Returns bytes.
-fn of_meminfo(text: &str, name: &str) -> Option<u64> {
+fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
@@ -214,7 +218,7 @@ fn disk(dir: &Path, of: &'static str, room: &str) -> Vec<Finding> {
     };
     let free = found.f_bavail.saturating_mul(found.f_frsize);
     let size = found.f_blocks.saturating_mul(found.f_frsize);
-    let mut findings = vec![judged_space(of, &path.to_string(), free, size, room)];
+    let mut findings = vec![judge_space(of, &path.to_string(), free, size, room)];
     // Some file systems (btrfs) do not count inodes and report 0.
     if found.f_files > 0 && found.f_favail < found.f_files / 100 {
         findings.push(Finding::warning(
@@ -227,11 +231,11 @@ fn disk(dir: &Path, of: &'static str, room: &str) -> Vec<Finding> {
             "remove small files there: no file can be created without a free inode",
         ));
     }
-    findings.extend(kind_of_file_system(dir).and_then(|kind| doubtful_file_system(of, dir, kind)));
+    findings.extend(kind_of_file_system(dir).and_then(|kind| judge_file_system(of, dir, kind)));
     findings
 }
 
-fn judged_space(of: &'static str, path: &str, free: u64, size: u64, room: &str) -> Finding {
+fn judge_space(of: &'static str, path: &str, free: u64, size: u64, room: &str) -> Finding {
     let found = format!("{path}: {} of {} free", bytes(free), bytes(size));
     if free < FREE_BYTES_MIN {
         Finding::problem(of, found, room)
@@ -256,7 +260,7 @@ fn kind_of_file_system(dir: &Path) -> Option<&'static str> {
     })
 }
 
-fn doubtful_file_system(of: &'static str, dir: &Path, kind: &str) -> Option<Finding> {
+fn judge_file_system(of: &'static str, dir: &Path, kind: &str) -> Option<Finding> {
     if of != "disk" {
         return None;
     }
@@ -286,18 +290,18 @@ mod tests {
 
     #[test]
     fn limits_are_judged() {
-        assert_eq!(judged_open_files(Some(1_024), Some(524_288)).verdict, Warning);
-        assert_eq!(judged_open_files(Some(65_536), None).verdict, Ok);
-        assert_eq!(judged_open_files(None, None).verdict, Ok);
+        assert_eq!(judge_open_files(Some(1_024), Some(524_288)).verdict, Warning);
+        assert_eq!(judge_open_files(Some(65_536), None).verdict, Ok);
+        assert_eq!(judge_open_files(None, None).verdict, Ok);
 
         let (mib, gib) = (1 << 20, 1 << 30);
-        assert_eq!(judged_memory(gib, Some(8 * gib), None).verdict, Ok);
-        assert_eq!(judged_memory(gib, Some(8 * gib), Some(gib)).verdict, Warning);
-        assert_eq!(judged_memory(gib, Some(gib), Some(8 * gib)).verdict, Warning);
-        assert_eq!(judged_memory(256 * mib, Some(gib), None).verdict, Ok);
-        assert_eq!(judged_memory(gib, None, None).verdict, Ok);
+        assert_eq!(judge_memory(gib, Some(8 * gib), None).verdict, Ok);
+        assert_eq!(judge_memory(gib, Some(8 * gib), Some(gib)).verdict, Warning);
+        assert_eq!(judge_memory(gib, Some(gib), Some(8 * gib)).verdict, Warning);
+        assert_eq!(judge_memory(256 * mib, Some(gib), None).verdict, Ok);
+        assert_eq!(judge_memory(gib, None, None).verdict, Ok);
 
-        let space = |free, size| judged_space("disk", "/x", free, size, "make room").verdict;
+        let space = |free, size| judge_space("disk", "/x", free, size, "make room").verdict;
         assert_eq!(space(100 * mib, 1000 * gib), Problem);
         assert_eq!(space(20 * gib, 1000 * gib), Warning);
         assert_eq!(space(20 * gib, 100 * gib), Ok);
@@ -306,24 +310,21 @@ mod tests {
     #[test]
     fn meminfo_counts_in_kib() {
         let text = "MemTotal:       24661948 kB\nMemAvailable:   23000000 kB\n";
-        assert_eq!(of_meminfo(text, "MemAvailable:"), Some(23_000_000 * 1024));
+        assert_eq!(meminfo_bytes(text, "MemAvailable:"), Some(23_000_000 * 1024));
         for odd in [
             "",
             "MemAvailable: many kB",
             "MemAvailable: 99999999999999999999 kB",
             "MemAvailable: 1",
         ] {
-            assert_eq!(of_meminfo(odd, "MemAvailable:"), None, "{odd}");
+            assert_eq!(meminfo_bytes(odd, "MemAvailable:"), None, "{odd}");
         }
     }
 
     #[test]
     fn a_file_system_that_forgets_is_named() {
-        let of = |kind| doubtful_file_system("disk", Path::new("/x"), kind).map(|finding| finding.found);
+        let of = |kind| judge_file_system("disk", Path::new("/x"), kind).map(|finding| finding.found);
         assert_eq!(of("NFS").as_deref(), Some("/x is on NFS"));
-        assert_eq!(
-            doubtful_file_system("temporary", Path::new("/tmp"), "tmpfs"),
-            None
-        );
+        assert_eq!(judge_file_system("temporary", Path::new("/tmp"), "tmpfs"), None);
     }
 }

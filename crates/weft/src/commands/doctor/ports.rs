@@ -22,12 +22,12 @@ pub(super) fn findings(listen: SocketAddr) -> Vec<Finding> {
     let mut findings = vec![pages(listen)];
     // Replay uses any free port if the next one is taken, so that is not a problem.
     if let Some(port) = listen.port().checked_add(1).filter(|_| listen.port() != 0) {
-        let beside = SocketAddr::new(listen.ip(), port);
-        findings.push(match TcpListener::bind(beside) {
-            Ok(_) => Finding::ok("replay port", format!("{beside} is free")),
+        let replay = SocketAddr::new(listen.ip(), port);
+        findings.push(match TcpListener::bind(replay) {
+            Ok(_) => Finding::ok("replay port", format!("{replay} is free")),
             Err(error) => Finding::ok(
                 "replay port",
-                format!("{beside}: {error}; weft serve uses another port, or the one of --replay-listen"),
+                format!("{replay}: {error}; weft serve uses another port, or the one of --replay-listen"),
             ),
         });
     }

@@ -3,16 +3,16 @@
 use server::storage::gather;
 
 use super::finding::Finding;
-use crate::commands::store::session::{Begin, with_store};
+use crate::commands::store::session::{StoreMode, with_store};
+use crate::store_args::{self, STORE_VARIABLE};
 use crate::units::counted;
-use crate::which_store::{self, STORE_VARIABLE};
 
 /// Returns findings about the store. Replicas are not counted: `weft store status` does that.
 pub(super) fn findings() -> Vec<Finding> {
     if std::env::var_os(STORE_VARIABLE).is_none_or(|text| text.is_empty()) {
         return Vec::new();
     }
-    let place = match which_store::of_environment() {
+    let place = match store_args::from_environment() {
         Ok(place) => place,
         Err(error) => {
             return vec![Finding::problem(
@@ -22,7 +22,7 @@ pub(super) fn findings() -> Vec<Finding> {
             )];
         }
     };
-    let asked = with_store(place, Begin::Refused, async |session| {
+    let asked = with_store(place, StoreMode::Existing, async |session| {
         Ok(gather(session.store().cluster()).await)
     });
     let report = match asked {

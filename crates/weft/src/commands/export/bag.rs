@@ -9,7 +9,7 @@ use export::Bagged;
 use crate::ask;
 use crate::commands::search::export::bar;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::part_file::PartFile;
 use crate::stop::Stop;
 use crate::style::clean;
@@ -22,10 +22,10 @@ pub(super) fn run(collection: Option<&str>, path: &Path, context: &mut Context) 
     let mut progress = |done: u64, total: u64| {
         bar.set_length(total);
         bar.set_position(done);
-        !stop.asked()
+        !stop.is_requested()
     };
     let part = PartFile::begin_folder(path)?;
-    let bagged = export::write_bag(&archive, collection, part.making(), &mut progress)
+    let bagged = export::write_bag(&archive, collection, part.temporary_path(), &mut progress)
         .map_err(anyhow::Error::new)
         .and_then(|bagged| {
             part.finish()?;

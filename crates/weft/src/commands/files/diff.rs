@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use ::catalogue::{Changed, Progress, ScanSettings, What, is_address, with_renames};
 
-use super::when::{moment_ms, shown_ms};
-use super::{JsonPath, open, shown, watched};
+use super::times::{moment_ms, shown_ms};
+use super::{JsonPath, display_path, open, run_interruptibly};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::units::{bytes, count, counted};
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         None => {
             let stop = Stop::listen()?;
             for top in tops {
-                let (found, unread) = compared(&catalogue, &top.path, args, &stop, context)?;
+                let (found, unread) = compare_with_disk(&catalogue, &top.path, args, &stop, context)?;
                 changes.extend(found);
                 faults += unread;
             }
@@ -110,7 +110,7 @@ fn is_at_or_below(path: &[u8], top: &[u8]) -> bool {
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }
 
-fn compared(
+fn compare_with_disk(
     catalogue: &Arc<::catalogue::Catalogue>,
     path: &[u8],
     args: &Args,
@@ -130,10 +130,10 @@ fn compared(
     let counts = if is_address(path) {
         let (address, objects) = context.remote_inputs.objects(dir)?;
         let list = || catalogue.compare_objects(&address, &objects, &settings, &progress, each);
-        watched(&progress, stop, list, || {})?
+        run_interruptibly(&progress, stop, list, || {})?
     } else {
         let walk = || catalogue.compare(dir, &settings, &progress, each);
-        watched(&progress, stop, walk, || {})?
+        run_interruptibly(&progress, stop, walk, || {})?
     };
     let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
     Ok((std::mem::take(&mut *changes), counts.faults))
@@ -167,7 +167,7 @@ fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::
         What::Renamed => ">",
     };
     let from = match &changed.from {
-        Some(from) => format!("renamed {} -> ", shown(from)),
+        Some(from) => format!("renamed {} -> ", display_path(from)),
         None => String::new(),
     };
     let time = if shows_time {
@@ -189,7 +189,7 @@ fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::
     writeln!(
         out,
         "{sign} {time}{from}{}  {}",
-        shown(&changed.path),
+        display_path(&changed.path),
         out.style.dim(&size)
     )?;
     Ok(())

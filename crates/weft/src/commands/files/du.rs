@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use ::catalogue::{CatalogueError, Found, Go, Kind, Usage};
 
-use super::{JsonPath, JsonUsage, number, open, shown};
+use super::{JsonPath, JsonUsage, display_path, number, open};
 use crate::context::Context;
-use crate::exit::{NotFound, Outcome};
+use crate::outcome::{NotFound, Outcome};
 use crate::table::{Column, Table};
 use crate::units::{bytes, count};
 
@@ -99,7 +99,7 @@ pub(super) fn table<'a>(rows: impl Iterator<Item = (&'a [u8], &'a Usage)>) -> Ta
             bytes(number(usage.disk_bytes())),
             bytes(number(usage.size_bytes)),
             count(number(usage.entries)),
-            shown(path),
+            display_path(path),
         ]);
     }
     table

@@ -10,10 +10,10 @@ use ::catalogue::{Attributes, CatalogueError, Digest, Format, Found, Go, Kind};
 use anyhow::Context as _;
 use pattern::Pattern;
 
-use super::when::{age_ms, shown_ms};
-use super::{JsonPath, open, shown};
+use super::times::{age_ms, shown_ms};
+use super::{JsonPath, display_path, open};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::units::{bytes, parse_bytes};
 use system::users::{Names, gid, uid};
 
@@ -202,7 +202,7 @@ impl Permissions {
         }
     }
 
-    fn fit(self, mode: u16) -> bool {
+    fn matches(self, mode: u16) -> bool {
         match self {
             Permissions::Exactly(bits) => mode == bits,
             Permissions::All(bits) => mode & bits == bits,
@@ -225,7 +225,7 @@ fn pattern(text: &str, ignores_case: bool) -> anyhow::Result<Pattern> {
     } else {
         Pattern::new(text)
     };
-    Ok(pattern.map_err(|error| crate::exit::WrongUse(format!("the pattern {text:?}: {error}")))?)
+    Ok(pattern.map_err(|error| crate::outcome::WrongUse(format!("the pattern {text:?}: {error}")))?)
 }
 
 impl Conditions<'_> {
@@ -246,7 +246,7 @@ impl Conditions<'_> {
         })
     }
 
-    fn fit(&self, found: &Found) -> bool {
+    fn matches(&self, found: &Found) -> bool {
         let (args, file) = (self.args, &found.attributes);
         let age_fits = |ranges: &[Range], at_ms: i64| {
             ranges
@@ -263,22 +263,22 @@ impl Conditions<'_> {
             && args.links.iter().all(|range| range.has(i64::from(file.links)))
             && args.user.is_none_or(|uid| file.uid == uid)
             && args.group.is_none_or(|gid| file.gid == gid)
-            && args.perm.is_none_or(|permissions| permissions.fit(file.mode))
+            && args.perm.is_none_or(|permissions| permissions.matches(file.mode))
             && (args.modified.is_empty() && args.changed.is_empty() || has_times(file))
             && age_fits(&args.modified, file.modified_ns.div_euclid(1_000_000))
             && age_fits(&args.changed, file.changed_ns.div_euclid(1_000_000))
             && (args.accessed.is_empty() || !file.is_object())
             && age_fits(&args.accessed, file.accessed_s.saturating_mul(1000))
             && (!args.empty || is_empty(found))
-            && self.names_fit(&found.path)
+            && self.names_match(&found.path)
     }
 
     /// Returns whether any condition needs the digest of an entry.
-    fn need_digest(&self) -> bool {
+    fn needs_digest(&self) -> bool {
         !self.args.verified.is_empty() || !self.args.replicas.is_empty() || self.args.damaged
     }
 
-    fn digest_fits(&self, file: &Attributes, digest: Option<&Digest>) -> bool {
+    fn digest_matches(&self, file: &Attributes, digest: Option<&Digest>) -> bool {
         let age_ms = digest.map_or(i64::MAX, |digest| self.now_ms.saturating_sub(digest.verified_ms));
         let copy = digest.and_then(|digest| digest.copy.as_ref());
         let replicas = copy.map_or(0, |copy| i64::from(copy.replicas));
@@ -288,7 +288,7 @@ impl Conditions<'_> {
             && (!self.args.damaged || digest.is_some_and(|digest| digest.damaged_ms.is_some()))
     }
 
-    fn names_fit(&self, path: &[u8]) -> bool {
+    fn names_match(&self, path: &[u8]) -> bool {
         // The name of an object may end in a slash.
         let whole = path.strip_suffix(b"/").unwrap_or(path);
         let name = whole.rsplit(|&byte| byte == b'/').next().unwrap_or(whole);
@@ -329,14 +329,14 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let (mut entries, mut size_bytes, mut failed) = (0u64, 0u64, 0u64);
     for top in super::du::tops(&catalogue, &args.paths)? {
         catalogue.each::<FindError>(top, |found| {
-            let mut fits = conditions.fit(found);
-            let digest = if fits && (conditions.need_digest() || context.json) {
+            let mut fits = conditions.matches(found);
+            let digest = if fits && (conditions.needs_digest() || context.json) {
                 catalogue.known(&found.attributes)?
             } else {
                 None
             };
-            if conditions.need_digest() {
-                fits = fits && conditions.digest_fits(&found.attributes, digest.as_ref());
+            if conditions.needs_digest() {
+                fits = fits && conditions.digest_matches(&found.attributes, digest.as_ref());
             }
             if fits {
                 entries += 1;
@@ -443,7 +443,7 @@ fn print(
         context.out.write_all(b"\0")?;
     } else if args.long {
         let target = match &file.target {
-            Some(target) => format!(" -> {}", shown(target)),
+            Some(target) => format!(" -> {}", display_path(target)),
             None => String::new(),
         };
         let user = names.user(file.uid).to_owned();
@@ -465,10 +465,10 @@ fn print(
             } else {
                 format!("{:<19}", "-")
             },
-            shown(&found.path),
+            display_path(&found.path),
         )?;
     } else {
-        writeln!(context.out, "{}", shown(&found.path))?;
+        writeln!(context.out, "{}", display_path(&found.path))?;
     }
     Ok(())
 }
@@ -514,7 +514,7 @@ mod tests {
 
     #[test]
     fn permissions_are_those_of_find() {
-        let fit = |text: &str, mode: u16| Permissions::parse(text).unwrap().fit(mode);
+        let fit = |text: &str, mode: u16| Permissions::parse(text).unwrap().matches(mode);
         assert!(fit("644", 0o644) && !fit("644", 0o664));
         assert!(fit("-600", 0o644) && !fit("-022", 0o644));
         assert!(fit("/022", 0o664) && !fit("/022", 0o644));

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use ::catalogue::{Forgotten, Progress, ScanError};
 
-use super::{JsonPath, JsonUsage, number, open, shown, watched};
+use super::{JsonPath, JsonUsage, display_path, number, open, run_interruptibly};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::stop::Stop;
 use crate::units::{bytes, counted};
 
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let stop = Stop::listen()?;
     for dir in &args.dirs {
         let progress = Progress::default();
-        let result = watched(&progress, &stop, || catalogue.forget(dir, &progress), || {});
+        let result = run_interruptibly(&progress, &stop, || catalogue.forget(dir, &progress), || {});
         let forgotten = result.map_err(|error| match error.downcast_ref() {
             Some(ScanError::Stopped) => anyhow::anyhow!(
                 "stopped: {} is no longer a tree; the next weft files forget or scan removes the rest of \
@@ -84,7 +84,7 @@ fn print(forgotten: &Forgotten, context: &mut Context) -> anyhow::Result<()> {
         ""
     };
     let out = &mut context.out;
-    let path = shown(&forgotten.path);
+    let path = display_path(&forgotten.path);
     writeln!(
         out,
         "{}: {line} removed from the catalogue{rest}; nothing on the disk was changed",

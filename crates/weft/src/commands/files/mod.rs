@@ -4,13 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::catalogue::{Catalogue, CatalogueError, CatalogueSettings, Progress, ScanError, wait_max, when_free};
+use ::catalogue::{
+    Catalogue, CatalogueError, CatalogueSettings, Magic, Progress, ScanError, wait_max, when_free,
+};
+use clap::builder::TypedValueParser;
 use server::FilesPlace;
 
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::flag_values::{choice, described};
+use crate::outcome::Outcome;
 use crate::stop::Stop;
-pub(crate) use watch::said as said_of_watch;
+pub(crate) use watch::note_text as watch_note_text;
 
 mod diff;
 mod du;
@@ -20,8 +24,8 @@ pub(crate) mod policy;
 mod report;
 mod scan;
 mod status;
+pub(crate) mod times;
 mod watch;
-pub(crate) mod when;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,21 +77,15 @@ enum Command {
     Undo(policy::UndoArgs),
 }
 
-/// Which files have their first bytes read to detect the format.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum LookInto {
-    /// Files whose names do not reveal their format
-    Unnamed,
-    /// All files
-    All,
-}
-
-fn magic(look_into: Option<LookInto>) -> ::catalogue::Magic {
-    match look_into {
-        None => ::catalogue::Magic::Off,
-        Some(LookInto::Unnamed) => ::catalogue::Magic::Unnamed,
-        Some(LookInto::All) => ::catalogue::Magic::All,
-    }
+/// Returns the parser of `--magic`: which files have their first bytes read to detect the format.
+fn magic_values() -> impl TypedValueParser<Value = Magic> {
+    choice([
+        (
+            described("unnamed", "Files whose names do not reveal their format"),
+            Magic::Unnamed,
+        ),
+        (described("all", "All files"), Magic::All),
+    ])
 }
 
 /// Runs `weft files`.
@@ -120,7 +118,7 @@ pub(crate) fn open_of(archive: &Path) -> anyhow::Result<Arc<Catalogue>> {
 }
 
 /// Returns the catalogue of an archive's directory, for the pages of a server.
-pub(crate) fn shown_in(archive: &Path) -> FilesPlace {
+pub(crate) fn catalogue_place(archive: &Path) -> FilesPlace {
     FilesPlace {
         dir: archive.join(CATALOGUE),
         user_name: system::users::user_name,
@@ -129,7 +127,7 @@ pub(crate) fn shown_in(archive: &Path) -> FilesPlace {
 
 fn create(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
     if context.read_only {
-        return Err(crate::exit::WrongUse("a scan writes: run it without --read-only".to_owned()).into());
+        return Err(crate::outcome::WrongUse("a scan writes: run it without --read-only".to_owned()).into());
     }
     let dir = context.archive.join(CATALOGUE);
     opened(&dir, || Catalogue::create(&dir, &CatalogueSettings::default()))
@@ -163,7 +161,7 @@ impl JsonPath {
 }
 
 /// Returns a path for display. Invalid UTF-8 and control characters are replaced.
-fn shown(path: &[u8]) -> String {
+fn display_path(path: &[u8]) -> String {
     crate::style::clean(&String::from_utf8_lossy(path))
 }
 
@@ -196,7 +194,7 @@ impl JsonUsage {
 }
 
 /// Runs a walk on a separate thread, calls `tick` while it runs, and stops it on request.
-fn watched<T: Send>(
+fn run_interruptibly<T: Send>(
     progress: &Progress,
     stop: &Stop,
     walk: impl FnOnce() -> Result<T, ScanError> + Send,
@@ -206,7 +204,7 @@ fn watched<T: Send>(
         let worker = scope.spawn(walk);
         while !worker.is_finished() {
             system::pause(Duration::from_millis(5));
-            if stop.asked() {
+            if stop.is_requested() {
                 progress.stop();
             }
             tick();

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use ::catalogue::{Catalogue, FirstBy, Found, Group, Kind, SIZE_CLASSES, Share, Usage};
+use clap::ValueEnum;
 
-use super::when::shown_ms;
-use super::{JsonPath, JsonUsage, number, open, shown};
+use super::times::shown_ms;
+use super::{JsonPath, JsonUsage, display_path, number, open};
 use crate::context::Context;
-use crate::exit::Outcome;
 use crate::flag_values::positive;
+use crate::outcome::Outcome;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count};
 use system::users::Names;
@@ -36,7 +37,7 @@ pub(super) struct Args {
 }
 
 /// A report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Report {
     /// Totals by user
     Owners,
@@ -65,21 +66,11 @@ enum Report {
 }
 
 impl Report {
-    fn name(self) -> &'static str {
-        match self {
-            Report::Owners => "owners",
-            Report::Groups => "groups",
-            Report::Types => "types",
-            Report::Formats => "formats",
-            Report::Sizes => "sizes",
-            Report::Ages => "ages",
-            Report::Directories => "directories",
-            Report::Largest => "largest",
-            Report::Oldest => "oldest",
-            Report::Empty => "empty",
-            Report::Duplicates => "duplicates",
-            Report::Growth => "growth",
-        }
+    /// Returns its name on the command line.
+    fn name(self) -> String {
+        self.to_possible_value()
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default()
     }
 
     const DEFAULT: [Report; 7] = [
@@ -110,15 +101,15 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             if index > 0 {
                 writeln!(context.out)?;
             }
-            let title = context.out.style.bold(report.name());
+            let title = context.out.style.bold(&report.name());
             writeln!(context.out, "{title}")?;
         }
-        one(*report, &catalogue, args.limit, &mut names, context)?;
+        print_report(*report, &catalogue, args.limit, &mut names, context)?;
     }
     Ok(Outcome::Done)
 }
 
-fn one(
+fn print_report(
     report: Report,
     catalogue: &Catalogue,
     limit: usize,
@@ -127,15 +118,15 @@ fn one(
 ) -> anyhow::Result<()> {
     match report {
         Report::Owners => {
-            let rows = by(catalogue, |group| group.uid)?;
+            let rows = sums_by(catalogue, |group| group.uid)?;
             sums(report, rows, |uid| names.user(uid).to_owned(), limit, context)
         }
         Report::Groups => {
-            let rows = by(catalogue, |group| group.gid)?;
+            let rows = sums_by(catalogue, |group| group.gid)?;
             sums(report, rows, |gid| names.group(gid).to_owned(), limit, context)
         }
         Report::Types => {
-            let rows = by(catalogue, |group| group.kind)?;
+            let rows = sums_by(catalogue, |group| group.kind)?;
             sums(report, rows, |kind| kind.name().to_owned(), limit, context)
         }
         Report::Formats => {
@@ -143,11 +134,11 @@ fn one(
                 .groups()?
                 .into_iter()
                 .filter(|(group, _)| group.kind == Kind::File);
-            let rows = summed(groups, |group| group.format);
+            let rows = sum_groups(groups, |group| group.format);
             sums(report, rows, |format| format.name().to_owned(), limit, context)
         }
         Report::Sizes | Report::Empty => {
-            let profile = whole(catalogue)?.size_profile();
+            let profile = total_usage(catalogue)?.size_profile();
             let rows = SIZE_CLASSES
                 .iter()
                 .zip(profile)
@@ -162,7 +153,7 @@ fn one(
         Report::Duplicates => duplicates(catalogue, limit, context),
         Report::Ages => {
             let mut years: BTreeMap<i64, Share> = BTreeMap::new();
-            for (day, share) in whole(catalogue)?.age_profile() {
+            for (day, share) in total_usage(catalogue)?.age_profile() {
                 let year = years
                     .entry(format::date::DateTime::of_ms(i64::from(*day) * DAY_MS).year)
                     .or_default();
@@ -207,11 +198,11 @@ fn one(
     }
 }
 
-fn by<K: Ord>(catalogue: &Catalogue, key: impl Fn(&Group) -> K) -> anyhow::Result<BTreeMap<K, Usage>> {
-    Ok(summed(catalogue.groups()?.into_iter(), key))
+fn sums_by<K: Ord>(catalogue: &Catalogue, key: impl Fn(&Group) -> K) -> anyhow::Result<BTreeMap<K, Usage>> {
+    Ok(sum_groups(catalogue.groups()?.into_iter(), key))
 }
 
-fn summed<K: Ord>(
+fn sum_groups<K: Ord>(
     groups: impl Iterator<Item = (Group, Usage)>,
     key: impl Fn(&Group) -> K,
 ) -> BTreeMap<K, Usage> {
@@ -222,8 +213,8 @@ fn summed<K: Ord>(
     sums
 }
 
-fn whole(catalogue: &Catalogue) -> anyhow::Result<Usage> {
-    Ok(by(catalogue, |_| ())?.remove(&()).unwrap_or_default())
+fn total_usage(catalogue: &Catalogue) -> anyhow::Result<Usage> {
+    Ok(sums_by(catalogue, |_| ())?.remove(&()).unwrap_or_default())
 }
 
 fn sums<K>(
@@ -325,7 +316,7 @@ fn files(report: Report, rows: &[Found], names: &mut Names, context: &mut Contex
             bytes(file.size_bytes),
             shown_ms(modified_ms),
             owner,
-            shown(&row.path),
+            display_path(&row.path),
         ]);
     }
     if !context.json {
@@ -341,7 +332,9 @@ fn growth(catalogue: &Catalogue, limit: usize, context: &mut Context) -> anyhow:
         .map(|(day, groups)| {
             (
                 day,
-                summed(groups.into_iter(), |_| ()).remove(&()).unwrap_or_default(),
+                sum_groups(groups.into_iter(), |_| ())
+                    .remove(&())
+                    .unwrap_or_default(),
             )
         })
         .collect();
@@ -405,7 +398,7 @@ fn duplicates(catalogue: &Catalogue, limit: usize, context: &mut Context) -> any
     for row in &found.first {
         writeln!(out, "{} of {} each:", count(row.files), bytes(row.size_bytes))?;
         for path in &row.paths {
-            writeln!(out, "  {}", shown(path))?;
+            writeln!(out, "  {}", display_path(path))?;
         }
         if row.files > row.paths.len() as u64 {
             writeln!(out, "  and {} more", count(row.files - row.paths.len() as u64))?;

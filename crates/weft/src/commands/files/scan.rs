@@ -5,15 +5,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::catalogue::{Catalogue, Progress, ScanError, ScanSettings, Scanned, Until, is_address};
+use ::catalogue::{Catalogue, Magic, Progress, ScanError, ScanSettings, Scanned, Until, is_address};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
 
-use super::{JsonPath, JsonUsage, LookInto, create, magic, number, shown, watched};
+use super::{JsonPath, JsonUsage, create, display_path, magic_values, number, run_interruptibly};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
-use crate::flag_values::positive;
+use crate::flag_values::{choice, positive};
+use crate::outcome::{Outcome, WrongUse};
 use crate::stage_table::print_stages;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
@@ -63,13 +63,13 @@ pub(super) struct Args {
     /// all files; unchanged files are not read again
     #[arg(
         long,
-        value_enum,
+        value_parser = magic_values(),
         value_name = "WHICH",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "unnamed"
     )]
-    magic: Option<LookInto>,
+    magic: Option<Magic>,
     /// Time limit for the first access to a directory, so that a hanging mount ends the command
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     answer_within: u32,
@@ -79,23 +79,22 @@ pub(super) struct Args {
     /// Disable all stages after this one, to find the slowest; nothing is written
     #[arg(
         long,
-        value_enum,
+        value_parser = choice(STAGES),
         value_name = "STAGE",
         default_value = "apply",
         hide_short_help = true
     )]
-    until: Stage,
+    until: Until,
 }
 
-/// The last stage to run.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Stage {
-    ReadDir,
-    Stat,
-    Lookup,
-    Diff,
-    Apply,
-}
+/// The stages of a scan, in order, with their names on the command line.
+const STAGES: [(&str, Until); 5] = [
+    ("read-dir", Until::ReadDir),
+    ("stat", Until::Stat),
+    ("lookup", Until::Lookup),
+    ("diff", Until::Diff),
+    ("apply", Until::Apply),
+];
 
 /// Runs `weft files scan`.
 pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
@@ -103,16 +102,10 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let mut settings = ScanSettings {
         cross_devices: args.cross_devices,
         anew: args.anew,
-        magic: magic(args.magic),
+        magic: args.magic.unwrap_or_default(),
         answer_within: Duration::from_secs(args.answer_within.into()),
         pending_max: args.max_pending,
-        until: match args.until {
-            Stage::ReadDir => Until::ReadDir,
-            Stage::Stat => Until::Stat,
-            Stage::Lookup => Until::Lookup,
-            Stage::Diff => Until::Diff,
-            Stage::Apply => Until::Apply,
-        },
+        until: args.until,
         ..ScanSettings::default()
     };
     if let Some(threads) = args.threads.map(usize::from) {
@@ -179,9 +172,9 @@ fn scan_one(
     let result = if is_address(dir.as_os_str().as_bytes()) {
         let (address, objects) = context.remote_inputs.objects(dir)?;
         let scan = || catalogue.scan_objects(&address, &objects, settings, &progress);
-        watched(&progress, stop, scan, tick)
+        run_interruptibly(&progress, stop, scan, tick)
     } else {
-        watched(&progress, stop, || catalogue.scan(dir, settings, &progress), tick)
+        run_interruptibly(&progress, stop, || catalogue.scan(dir, settings, &progress), tick)
     };
     bar.finish_and_clear();
     let scanned = result.map_err(|error| match error.downcast_ref() {
@@ -234,12 +227,12 @@ fn print(
         }))?;
         return Ok(());
     }
-    if !matches!(args.until, Stage::Apply) {
+    if !matches!(args.until, Until::Apply) {
         return print_stages(&stages, context);
     }
     let out = &mut context.out;
     let total = &row.total;
-    let root = shown(&row.root);
+    let root = display_path(&row.root);
     writeln!(
         out,
         "{}: {} ({}), {}, {} on disk",

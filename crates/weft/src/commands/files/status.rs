@@ -4,11 +4,11 @@ use std::io::Write;
 
 use ::catalogue::{Catalogue, Freshness, ScanState};
 
+use super::times::{ago, shown_ms};
 use super::watch::because;
-use super::when::{ago, shown_ms};
-use super::{JsonPath, JsonUsage, number, open, shown};
+use super::{JsonPath, JsonUsage, display_path, number, open};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted, duration_ms};
 
@@ -92,7 +92,7 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
     ]);
     for (_, tree) in &trees {
         table.row([
-            shown(&tree.path),
+            display_path(&tree.path),
             count(number(tree.usage.entries)),
             count(number(tree.usage.directories)),
             bytes(number(tree.usage.size_bytes)),
@@ -108,21 +108,27 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
     table.print(&mut context.out)?;
     for (fresh, tree) in &trees {
         if let Some(fresh) = fresh {
-            writeln!(context.out, "{}: {}", shown(&tree.path), shown_fresh(fresh))?;
+            writeln!(
+                context.out,
+                "{}: {}",
+                display_path(&tree.path),
+                freshness_text(fresh)
+            )?;
         }
     }
     for (number, row) in begun {
         let out = &mut context.out;
-        let line = out
-            .style
-            .warn(&format!("scan {number} of {} was stopped", shown(&row.root)));
+        let line = out.style.warn(&format!(
+            "scan {number} of {} was stopped",
+            display_path(&row.root)
+        ));
         writeln!(out, "{line} {}: the next scan continues it", ago(row.ended_ms))?;
     }
     Ok(Outcome::Done)
 }
 
 /// Describes how fresh a tree is that is or was watched.
-fn shown_fresh(fresh: &Freshness) -> String {
+fn freshness_text(fresh: &Freshness) -> String {
     let heard = match fresh.last_event_ms {
         0 => "no event yet".to_owned(),
         at_ms => format!("last event {}", ago(at_ms)),
@@ -187,7 +193,7 @@ fn scans(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
         }
         table.row([
             count(scan),
-            shown(&path),
+            display_path(&path),
             shown_ms(row.begun_ms),
             duration_ms(row.spent_ms),
             count(row.counts.entries),
@@ -216,7 +222,7 @@ fn faults(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcom
             writeln!(
                 context.out,
                 "{}: {} (scan {})",
-                shown(&fault.path),
+                display_path(&fault.path),
                 fault.error,
                 fault.scan
             )?;

@@ -5,14 +5,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::catalogue::{Note, Progress, ScanSettings, StaleReason, Watch, WatchSettings};
+use ::catalogue::{Magic, Note, Progress, ScanSettings, StaleReason, Watch, WatchSettings};
 use anyhow::Context as _;
 
-use super::when::shown_ms;
-use super::{CATALOGUE, JsonPath, LookInto, magic, shown};
+use super::times::shown_ms;
+use super::{CATALOGUE, JsonPath, display_path, magic_values};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
 use crate::flag_values::positive;
+use crate::outcome::{Outcome, WrongUse};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::units::{count, counted};
@@ -40,13 +40,13 @@ pub(super) struct Args {
     /// all files; unchanged files are not read again
     #[arg(
         long,
-        value_enum,
+        value_parser = magic_values(),
         value_name = "WHICH",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "unnamed"
     )]
-    magic: Option<LookInto>,
+    magic: Option<Magic>,
     /// Time limit for the first access to a directory; beyond it the tree counts as away
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     answer_within: u32,
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let settings = WatchSettings {
         watches_max: args.max_watches.unwrap_or(usize::MAX),
         scan: ScanSettings {
-            magic: magic(args.magic),
+            magic: args.magic.unwrap_or_default(),
             answer_within: Duration::from_secs(args.answer_within.into()),
             ..defaults.scan
         },
@@ -120,22 +120,22 @@ fn print(note: &Note, context: &mut Context) -> anyhow::Result<()> {
             )?;
             context.out.flush()?;
         }
-        note => said(note).iter().for_each(|line| progress_line(line)),
+        note => note_text(note).iter().for_each(|line| progress_line(line)),
     }
     Ok(())
 }
 
 /// Formats a note of a watch, except notes of commits.
-pub(crate) fn said(note: &Note) -> Option<String> {
+pub(crate) fn note_text(note: &Note) -> Option<String> {
     Some(match note {
         Note::Committed { .. } => return None,
-        Note::Scanning { path } => format!("{}: scanning", shown_path(path)),
+        Note::Scanning { path } => format!("{}: scanning", path_text(path)),
         Note::Current { path, watched } => {
             let watched = counted(*watched as u64, "directory", "directories");
-            format!("{} is current; {watched} watched", shown_path(path))
+            format!("{} is current; {watched} watched", path_text(path))
         }
         Note::Stale { path, reason } => {
-            format!("{}: {}", shown_path(path), because(*reason))
+            format!("{}: {}", path_text(path), because(*reason))
         }
         Note::Limit { watched, error } => match error {
             None => format!(
@@ -151,8 +151,8 @@ pub(crate) fn said(note: &Note) -> Option<String> {
     })
 }
 
-fn shown_path(path: &Path) -> String {
-    shown(path.as_os_str().as_bytes())
+fn path_text(path: &Path) -> String {
+    display_path(path.as_os_str().as_bytes())
 }
 
 /// Describes why a tree may have missed changes.

@@ -6,7 +6,7 @@ use std::io::Write;
 use serde::Serialize;
 use warc::Entry;
 
-use super::row::{Row, Use};
+use super::row::{LoadOutcome, Row};
 use crate::context::Context;
 use crate::units::{bytes, count, counted};
 
@@ -65,11 +65,11 @@ impl Account {
             *self.defects.entry(defect.reason).or_default() += 1;
         }
         match (&row.outcome, entry) {
-            (Use::Capture { page, .. }, _) => {
+            (LoadOutcome::Capture { page, .. }, _) => {
                 self.captures += 1;
                 self.pages += u64::from(*page);
             }
-            (Use::Lost(_), Entry::Record(_)) => self.unusable += 1,
+            (LoadOutcome::Lost(_), Entry::Record(_)) => self.unusable += 1,
             _ => {}
         }
     }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use inputs::{Sources, is_address, path_of, path_text};
 
-use crate::ask::path_typed;
+use crate::ask::path_or_escaped;
 
 /// Returns the paths and addresses of all files of `inputs`.
 pub(in crate::commands) fn expand(inputs: &[OsString], sources: &Sources) -> anyhow::Result<Vec<String>> {
     let mut locations = Vec::new();
     for input in inputs {
-        let path = &path_of(&path_typed(input, Path::new("")));
+        let path = &path_of(&path_or_escaped(input, Path::new("")));
         if let Some(address) = input.to_str().filter(|input| is_address(input)) {
             let address = &sources.plain(address);
             let found = sources

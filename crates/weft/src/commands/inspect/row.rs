@@ -18,14 +18,14 @@ pub(super) struct Row {
     format: String,
     /// Target URL as written; empty if the record has none.
     target: String,
-    pub(super) outcome: Use,
+    pub(super) outcome: LoadOutcome,
     /// Defects of the entry.
     pub(super) defects: Vec<Defect>,
 }
 
 /// How a load would use an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum LoadOutcome {
     /// A capture, with its status and media type.
     Capture { status: u16, mime: String, page: bool },
     /// A record that is only counted.
@@ -40,12 +40,17 @@ impl Row {
     /// Returns the row of an entry.
     pub(super) fn of(entry: &Entry) -> Option<Row> {
         match entry {
-            Entry::Record(record) => Some(of_record(record)),
-            Entry::Padding(span) => Some(bare(*span, "padding", Use::Nothing, Vec::new())),
-            Entry::Quarantined(span, defect) => Some(bare(
+            Entry::Record(record) => Some(record_row(record)),
+            Entry::Padding(span) => Some(row_without_target(
+                *span,
+                "padding",
+                LoadOutcome::Nothing,
+                Vec::new(),
+            )),
+            Entry::Quarantined(span, defect) => Some(row_without_target(
                 *span,
                 "quarantine",
-                Use::Lost(defect.reason),
+                LoadOutcome::Lost(defect.reason),
                 vec![defect.clone()],
             )),
             _ => None,
@@ -84,7 +89,7 @@ impl Row {
             }
         };
         match &self.outcome {
-            Use::Capture {
+            LoadOutcome::Capture {
                 status: number,
                 mime,
                 page,
@@ -92,22 +97,22 @@ impl Row {
                 let word = if *page { "page" } else { "capture" };
                 clean(&format!("{word} {}{mime}", status(*number)))
             }
-            Use::Counted => "counted".into(),
-            Use::Lost(reason) => out.style.bad(&format!("lost: {reason}")),
-            Use::Nothing => "-".into(),
+            LoadOutcome::Counted => "counted".into(),
+            LoadOutcome::Lost(reason) => out.style.bad(&format!("lost: {reason}")),
+            LoadOutcome::Nothing => "-".into(),
         }
     }
 
     /// Returns the row as a JSON object.
     pub(super) fn to_json<'a>(&'a self, input: &'a str) -> impl Serialize + use<'a> {
         let (outcome, status, mime, reason) = match &self.outcome {
-            Use::Capture { status, mime, page } => {
+            LoadOutcome::Capture { status, mime, page } => {
                 let word = if *page { "page" } else { "capture" };
                 (word, Some(*status), Some(mime.as_str()), None)
             }
-            Use::Counted => ("counted", None, None, None),
-            Use::Lost(reason) => ("lost", None, None, Some(*reason)),
-            Use::Nothing => ("padding", None, None, None),
+            LoadOutcome::Counted => ("counted", None, None, None),
+            LoadOutcome::Lost(reason) => ("lost", None, None, Some(*reason)),
+            LoadOutcome::Nothing => ("padding", None, None, None),
         };
         let defects = self.defects.iter();
         Line {
@@ -178,7 +183,7 @@ pub(super) fn heads(out: &mut Out) -> io::Result<()> {
     writeln!(out, "{line}")
 }
 
-fn bare(span: Span, kind: &'static str, outcome: Use, defects: Vec<Defect>) -> Row {
+fn row_without_target(span: Span, kind: &'static str, outcome: LoadOutcome, defects: Vec<Defect>) -> Row {
     Row {
         span,
         kind,
@@ -189,26 +194,26 @@ fn bare(span: Span, kind: &'static str, outcome: Use, defects: Vec<Defect>) -> R
     }
 }
 
-fn of_record(record: &Record) -> Row {
+fn record_row(record: &Record) -> Row {
     let mut defects = record.defects.clone();
     defects.extend(extract::defects_of(record));
     let outcome = match extract::extract(record, &settings()) {
-        Extracted::Counted => Use::Counted,
+        Extracted::Counted => LoadOutcome::Counted,
         Extracted::Capture(capture) => match archive::refusal(&capture) {
-            None => Use::Capture {
+            None => LoadOutcome::Capture {
                 status: capture.status,
                 mime: capture.mime.clone(),
                 page: capture.page.is_some(),
             },
             Some((reason, detail)) => {
                 defects.push(Defect::new(reason, detail));
-                Use::Lost(reason)
+                LoadOutcome::Lost(reason)
             }
         },
         Extracted::Unusable(defect) => {
             let reason = defect.reason;
             defects.push(defect);
-            Use::Lost(reason)
+            LoadOutcome::Lost(reason)
         }
     };
     Row {

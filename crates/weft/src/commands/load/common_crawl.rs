@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use cdx::{MatchType, url_and_match};
-use clap::ValueEnum;
 use data_encoding::HEXLOWER;
 use inputs::common_crawl::{Crawl, CrawlError, Fetched, Filtered, Kind, Line};
 use sha2::{Digest as _, Sha256};
@@ -22,7 +21,8 @@ use urlkey::KeyRange;
 use warc::{Compression, Draft, Writer};
 
 use crate::context::Context;
-use crate::exit::WrongUse;
+use crate::flag_values::choice;
+use crate::outcome::WrongUse;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::style::clean;
@@ -48,12 +48,12 @@ pub(super) struct Args {
     /// whole files
     #[arg(
         long,
-        value_enum,
+        value_parser = choice([("warc", Kind::Warc), ("wat", Kind::Wat), ("wet", Kind::Wet)]),
         value_name = "KIND",
         default_value = "warc",
         help_heading = "Common Crawl"
     )]
-    kind: Form,
+    kind: Kind,
     /// Maximum number of captures per crawl
     #[arg(long, value_name = "N", help_heading = "Common Crawl", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
@@ -76,25 +76,12 @@ pub(super) struct Args {
     crawl_url: String,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Form {
-    Warc,
-    Wat,
-    Wet,
-}
-
-impl From<Form> for Kind {
-    fn from(form: Form) -> Kind {
-        match form {
-            Form::Warc => Kind::Warc,
-            Form::Wat => Kind::Wat,
-            Form::Wet => Kind::Wet,
-        }
-    }
-}
-
 /// Replaces Common Crawl inputs by local files of fetched records.
-pub(super) fn fetched(inputs: &[OsString], args: &Args, context: &Context) -> anyhow::Result<Vec<OsString>> {
+pub(super) fn fetch_inputs(
+    inputs: &[OsString],
+    args: &Args,
+    context: &Context,
+) -> anyhow::Result<Vec<OsString>> {
     let crawl_of = |input: &OsString| Some(input.to_str()?.strip_prefix(SCHEME)?.to_owned());
     let crawls: Vec<String> = inputs.iter().filter_map(crawl_of).collect();
     if crawls.is_empty() {
@@ -122,15 +109,15 @@ pub(super) fn fetched(inputs: &[OsString], args: &Args, context: &Context) -> an
         .cloned()
         .collect();
     for crawl in &crawls {
-        let fetching = Fetching {
+        let fetcher = Fetcher {
             crawl,
             selection: &selection,
-            kind: args.kind.into(),
+            kind: args.kind,
             dir: args.crawl_dir.join(crawl.name()).join(&selection.folder),
             context,
             stop: &stop,
         };
-        let fetched = fetching.run(args.limit.unwrap_or(u64::MAX))?;
+        let fetched = fetcher.run(args.limit.unwrap_or(u64::MAX))?;
         if fetched.is_empty() {
             bail!("{} has no capture of {wanted}", crawl.name());
         }
@@ -182,7 +169,7 @@ impl Selection {
 }
 
 /// The state of fetching one crawl.
-struct Fetching<'a> {
+struct Fetcher<'a> {
     crawl: &'a Crawl,
     selection: &'a Selection,
     kind: Kind,
@@ -191,7 +178,7 @@ struct Fetching<'a> {
     stop: &'a Stop,
 }
 
-impl Fetching<'_> {
+impl Fetcher<'_> {
     /// Fetches the missing files. Returns the paths of all files of the selection.
     fn run(&self, limit: u64) -> anyhow::Result<Vec<PathBuf>> {
         let remote = self.context.remote_inputs.remote();
@@ -207,7 +194,7 @@ impl Fetching<'_> {
             if left == 0 {
                 break;
             }
-            self.go_on()?;
+            self.check_stop()?;
             let address = self.crawl.in_indexes(&block.file);
             let input = open(&address).with_context(|| format!("read {address}"))?;
             let mut found = inputs::common_crawl::lines(&*input, &address, &block, &self.selection.ranges)?;
@@ -245,8 +232,8 @@ impl Fetching<'_> {
         Ok(files)
     }
 
-    fn go_on(&self) -> anyhow::Result<()> {
-        if self.stop.asked() {
+    fn check_stop(&self) -> anyhow::Result<()> {
+        if self.stop.is_requested() {
             bail!("stopped; run the same command again to continue")
         } else {
             Ok(())
@@ -278,7 +265,7 @@ impl Fetching<'_> {
                             bytes(fetched.bytes)
                         ));
                     }
-                    !self.stop.asked()
+                    !self.stop.is_requested()
                 },
             )
             .map(drop)
@@ -300,7 +287,7 @@ impl Fetching<'_> {
         ));
         let mut files = Vec::new();
         for path in paths {
-            self.go_on()?;
+            self.check_stop()?;
             let address = self.crawl.file(&path);
             // The last segment of a path in the index: it contains no slash and is not `..`.
             let file = self.dir.join(path.rsplit('/').next().unwrap_or_default());
@@ -316,7 +303,7 @@ impl Fetching<'_> {
                                 count(filtered.records)
                             ));
                         }
-                        !self.stop.asked()
+                        !self.stop.is_requested()
                     };
                     inputs::common_crawl::filter(input, &address, ranges, out, goes_on).map(drop)
                 })?;
@@ -349,7 +336,7 @@ impl Fetching<'_> {
             let _ = fs::remove_file(&begun);
         }
         match ended {
-            Err(error) if matches!(error.downcast_ref(), Some(CrawlError::Stopped)) => self.go_on(),
+            Err(error) if matches!(error.downcast_ref(), Some(CrawlError::Stopped)) => self.check_stop(),
             ended => ended.with_context(|| format!("fetch {}", file.display())),
         }
     }

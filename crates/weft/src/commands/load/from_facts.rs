@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::Args;
 use crate::ask;
 use crate::context::Context;
-use crate::exit::{NotFound, Outcome, WrongUse};
+use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::sql_program::{self, PROGRAM};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
@@ -62,7 +62,7 @@ pub(super) fn run(
     let mut progress = Progress::new(captures);
     let outcome = archive.load_facts(&mut export.lines, &mut |done| {
         progress.show(done);
-        !stop.asked()
+        !stop.is_requested()
     });
     progress.bar.finish_and_clear();
     if let Err(error) = outcome {
@@ -71,14 +71,14 @@ pub(super) fn run(
         return Err(error.into());
     }
     let done = outcome?;
-    if stop.asked() {
+    if stop.is_requested() {
         export.kill();
     } else {
         export.end()?;
     }
     print(&done, texts, inputs_failed, system::since(begun), context)?;
-    let is_whole = !stop.asked() && inputs_failed == 0;
-    if stop.asked() {
+    let is_whole = !stop.is_requested() && inputs_failed == 0;
+    if stop.is_requested() {
         progress_line("stopped; run the same command again to continue");
     }
     Ok(if is_whole { Outcome::Done } else { Outcome::Losses })
@@ -93,11 +93,11 @@ fn print(
 ) -> anyhow::Result<()> {
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     if context.json {
-        let mut said = serde_json::to_value(done)?;
-        said["inputs_failed"] = inputs_failed.into();
-        said["texts"] = texts.into();
-        said["took_ms"] = took_ms.into();
-        return Ok(context.out.json(&said)?);
+        let mut summary = serde_json::to_value(done)?;
+        summary["inputs_failed"] = inputs_failed.into();
+        summary["texts"] = texts.into();
+        summary["took_ms"] = took_ms.into();
+        return Ok(context.out.json(&summary)?);
     }
     let mut inputs = format!("{} done", counted(done.inputs_done, "input", "inputs"));
     if done.inputs_known > 0 {

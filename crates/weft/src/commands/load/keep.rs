@@ -26,23 +26,24 @@ use store::{Condition, Key, Meta, Protect, Protection, Put, Retention, Store, St
 
 use crate::commands::store::content;
 use crate::commands::store::key::make_bucket;
-use crate::commands::store::session::{Begin, Session, with_store};
-use crate::commands::store::until::Shown;
+use crate::commands::store::retention::ProtectionBody;
+use crate::commands::store::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::{NotFound, WrongUse, complain};
+use crate::exit::print_error;
+use crate::outcome::{NotFound, WrongUse};
 use crate::style::clean;
 use crate::units::{bytes, counted};
 
 /// A kept input as printed by `--json`.
 #[derive(Serialize)]
-struct Kept<'a> {
+struct KeptInput<'a> {
     kept: &'a str,
     input: &'a str,
     size: u64,
     sha256: String,
     /// Whether this command wrote it.
     written: bool,
-    protection: Shown,
+    protection: ProtectionBody,
 }
 
 /// Puts the files of a request into the store. Returns the inputs to load instead, and the number
@@ -57,11 +58,11 @@ pub(super) fn keep(
     bucket::check_name(bucket).map_err(|error| WrongUse(error.to_string()))?;
     let sources = context.remote_inputs.sources();
     let found = found_inputs(&request.inputs, &request.allow_elsewhere, &sources);
-    look_at_all(&found, bucket, context)?;
+    report_problems(&found, bucket, context)?;
     // The check may have opened the store's volumes, which only one process can have open.
     context.remote_inputs.close();
     let protect = retention.map(Protect::extend).unwrap_or_default();
-    with_store(place, Begin::Allowed, async |session| {
+    with_store(place, StoreMode::Create, async |session| {
         if !found.iter().all(|input| is_address(&input.location)) {
             make_bucket(&session.store(), bucket).await?;
         }
@@ -90,9 +91,9 @@ pub(super) fn keep(
                     name: address.clone(),
                     path: address,
                 }),
-                Err(error) if session.stop.asked() => return Err(error),
+                Err(error) if session.stop.is_requested() => return Err(error),
                 Err(error) => {
-                    complain(&error, context);
+                    print_error(&error, context);
                     failed += 1;
                 }
             }
@@ -103,7 +104,7 @@ pub(super) fn keep(
 
 /// Checks all inputs before anything is written. An unreadable input or a duplicate name is
 /// reported now, and the store stays unchanged.
-fn look_at_all(found: &[FoundInput], bucket: &str, context: &Context) -> anyhow::Result<()> {
+fn report_problems(found: &[FoundInput], bucket: &str, context: &Context) -> anyhow::Result<()> {
     let mut named: BTreeMap<String, &str> = BTreeMap::new();
     let mut wrong = 0;
     for input in found {
@@ -121,7 +122,7 @@ fn look_at_all(found: &[FoundInput], bucket: &str, context: &Context) -> anyhow:
             None => problem_of(input, bucket, &mut named).err(),
         };
         if let Some(problem) = problem {
-            complain(&problem, context);
+            print_error(&problem, context);
             wrong += 1;
         }
     }
@@ -193,7 +194,7 @@ async fn keep_file(
         read_back(&store, &key, &sha256).await?;
     }
     let address = format!("store://{key}");
-    say(&address, name, &meta, written, context)?;
+    print_kept(&address, name, &meta, written, context)?;
     Ok(address)
 }
 
@@ -270,16 +271,22 @@ async fn read_back(store: &Store, key: &Key, sha256: &[u8; 32]) -> anyhow::Resul
     Ok(())
 }
 
-fn say(address: &str, name: &str, meta: &Meta, written: bool, context: &mut Context) -> anyhow::Result<()> {
+fn print_kept(
+    address: &str,
+    name: &str,
+    meta: &Meta,
+    written: bool,
+    context: &mut Context,
+) -> anyhow::Result<()> {
     let protection = Protection::of(&meta.attributes);
     if context.json {
-        context.out.json(&Kept {
+        context.out.json(&KeptInput {
             kept: address,
             input: name,
             size: meta.size,
             sha256: HEXLOWER.encode(&meta.digests.sha256),
             written,
-            protection: Shown::of(protection),
+            protection: ProtectionBody::of(protection),
         })?;
     } else {
         let word = if written { "kept" } else { "already kept" };

@@ -6,7 +6,7 @@ use archive::Archive;
 use archive::question::{InputState, JobBody, JobState, LedgerRow, Quarantine, QuarantineRow};
 
 use crate::context::Context;
-use crate::losses::{loss_text, quarantine_line};
+use crate::quarantine_text::{loss_text, quarantine_line};
 use crate::stage_table::print_stages;
 use crate::style::{clean, clean_lines, shell_word};
 use crate::units::{bytes, count, counted, duration_ms, per_second};
@@ -28,7 +28,7 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
     if context.verbose > 0 {
         print_stages(&job.stages, context)?;
     }
-    passed_over(job, context)?;
+    print_skipped(job, context)?;
     losses(archive, job, context)?;
     defects(job, context)?;
     match job.state {
@@ -64,7 +64,7 @@ fn inputs(job: &JobBody) -> String {
 }
 
 /// Prints the number of files that are not archives. Lists them with `-v`, or if they are few.
-fn passed_over(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
+fn print_skipped(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     if job.files_skipped == 0 {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use ::access::{Access, Condition, Rule};
 use super::{change, print_rule};
 use crate::ask;
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use ::access::import;
 use anyhow::Context as _;
 
-use super::{change, file, said};
+use super::{change, file, rule_text};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::clean;
 use crate::units::counted;
 
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let what = if args.dry_run { "would be added" } else { "added" };
     writeln!(context.out, "{rules} {what}")?;
     for rule in &imported.rules {
-        writeln!(context.out, "  {}", clean(&said::rule(rule)))?;
+        writeln!(context.out, "  {}", clean(&rule_text::rule_text(rule)))?;
     }
     if imported.excluded > 0 {
         let lines = counted(imported.excluded as u64, "line has", "lines have");

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
 use crate::outcome::NotFound;
+use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 
 mod add;
 mod import;
-mod said;
+mod rule_text;
 mod test;
 
 const EXAMPLES: &str = "\
@@ -150,14 +150,14 @@ fn change<T>(
 }
 
 #[derive(Serialize)]
-struct Numbered<'r> {
+struct NumberedRow<'r> {
     number: usize,
     #[serde(flatten)]
     rule: &'r Rule,
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct RulesReport {
     default: Access,
     strict: bool,
     rules: Vec<NumberedRule>,
@@ -166,14 +166,14 @@ struct Listed {
 fn ls(context: &mut Context) -> anyhow::Result<Outcome> {
     // A mistake in the file is reported before the archive is opened.
     let body = match file(context)?.rules()? {
-        Some(rules) => counted(context).unwrap_or_else(|error| {
+        Some(rules) => rules_with_counts(context).unwrap_or_else(|error| {
             eprintln!("note: the captures that rules match could not be counted: {error:#}");
-            uncounted(&rules)
+            rules_without_counts(&rules)
         }),
         None => RightsBody::default(),
     };
     if context.json {
-        context.out.json(&Listed {
+        context.out.json(&RulesReport {
             default: body.default,
             strict: body.strict,
             rules: body.rules,
@@ -197,8 +197,12 @@ fn ls(context: &mut Context) -> anyhow::Result<Outcome> {
     }
     for numbered in &body.rules {
         let number = numbered.number;
-        writeln!(context.out, "{number:>4}  {}", clean(&said::rule(&numbered.rule)))?;
-        if let Some(matches) = said::matches(numbered) {
+        writeln!(
+            context.out,
+            "{number:>4}  {}",
+            clean(&rule_text::rule_text(&numbered.rule))
+        )?;
+        if let Some(matches) = rule_text::matches_text(numbered) {
             writeln!(context.out, "      {}", clean(&matches))?;
         }
     }
@@ -206,12 +210,12 @@ fn ls(context: &mut Context) -> anyhow::Result<Outcome> {
 }
 
 /// Returns the rules with what each matches.
-fn counted(context: &Context) -> anyhow::Result<RightsBody> {
+fn rules_with_counts(context: &Context) -> anyhow::Result<RightsBody> {
     Ok(ask::open(context)?.ask(Rights { counts: true })?.body)
 }
 
 /// Returns the rules from the file alone, for an archive that does not answer.
-fn uncounted(rules: &Rules) -> RightsBody {
+fn rules_without_counts(rules: &Rules) -> RightsBody {
     let now_ms = system::time_ms();
     let numbered = (1..).zip(&rules.rules).map(|(number, rule)| NumberedRule {
         number,
@@ -240,9 +244,13 @@ fn rm(number: usize, context: &mut Context) -> anyhow::Result<Outcome> {
 
 fn print_rule(what: &str, number: usize, rule: &Rule, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.json {
-        context.out.json(&Numbered { number, rule })?
+        context.out.json(&NumberedRow { number, rule })?
     } else {
-        writeln!(context.out, "{what} rule {number}: {}", clean(&said::rule(rule)))?
+        writeln!(
+            context.out,
+            "{what} rule {number}: {}",
+            clean(&rule_text::rule_text(rule))
+        )?
     }
     Ok(Outcome::Done)
 }

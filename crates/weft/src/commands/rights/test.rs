@@ -5,10 +5,10 @@ use std::io::Write;
 use ::access::{Access, Rules};
 use archive::question::{RightsTest, RightsTestBody};
 
-use super::{file, said};
+use super::{file, rule_text};
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::clean;
 
 const EXAMPLES: &str = "\
@@ -70,8 +70,8 @@ fn print(tested: &RightsTestBody, rules: &Rules, context: &mut Context) -> anyho
         writeln!(context.out, "  {}  {mime}  {seen}", capture.fetch_time)?;
         for &number in &capture.decided_by {
             let rule = number.checked_sub(1).and_then(|index| rules.rules.get(index));
-            let said = rule.map(said::rule).unwrap_or_default();
-            writeln!(context.out, "      by rule {number}: {}", clean(&said))?;
+            let by = rule.map(rule_text::rule_text).unwrap_or_default();
+            writeln!(context.out, "      by rule {number}: {}", clean(&by))?;
         }
         if capture.decided_by.is_empty() {
             let default = match tested.default {

@@ -9,7 +9,7 @@ use archive::question::{
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::paging;
 use crate::stdout::Out;
 use crate::style::{clean, columns, cut, shell_word};
@@ -57,16 +57,16 @@ pub(super) fn run(
     let Some(answer) = ask::ask_or_print(context, question)? else {
         return Ok(Outcome::Done);
     };
-    let mut again = format!("weft search {} --concordance{flags}", shell_word(&query));
+    let mut next_page = format!("weft search {} --concordance{flags}", shell_word(&query));
     if args.context != CONTEXT_WORDS {
-        again.push_str(&format!(" --context {}", args.context));
+        next_page.push_str(&format!(" --context {}", args.context));
     }
     if args.per_page != LINES_PER_PAGE {
-        again.push_str(&format!(" --per-page {}", args.per_page));
+        next_page.push_str(&format!(" --per-page {}", args.per_page));
     }
-    again.push_str(&context.archive_flag());
+    next_page.push_str(&context.archive_flag());
     print(&answer, &mut context.out)?;
-    paging::more(&mut context.out, &again, answer.body.next.as_deref())?;
+    paging::more(&mut context.out, &next_page, answer.body.next.as_deref())?;
     Ok(Outcome::Done)
 }
 

@@ -11,7 +11,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::flag_values::one_of;
+use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::PartFile;
 use crate::stop::Stop;
 use crate::style::clean;
@@ -25,7 +26,7 @@ const NAMED_MAX: usize = 10;
 pub(super) struct Args {
     /// Write all results instead of one page of them: jsonl, csv, parquet, cdxj (their captures),
     /// warc (their records)
-    #[arg(long, value_name = "FORMAT", value_parser = crate::flag_values::one_of::<ExportFormat>(&ExportFormat::ALL.map(ExportFormat::name)))]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(ExportFormat::ALL, ExportFormat::name))]
     pub(super) export: Option<ExportFormat>,
     /// File for --export [default: standard output]
     #[arg(long, short, value_name = "FILE", requires = "export")]
@@ -45,7 +46,7 @@ pub(super) fn run(
     let mut progress = |done: u64, total: u64| {
         bar.set_length(total);
         bar.set_position(done);
-        !stop.asked()
+        !stop.is_requested()
     };
     let exported = match &args.output {
         Some(path) => {

@@ -4,7 +4,7 @@ use archive::question::Suggest;
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::table::{Column, Table};
 use crate::units::count;
 

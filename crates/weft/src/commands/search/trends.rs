@@ -7,7 +7,7 @@ use archive::question::{TREND_QUERIES_MAX, TrendRow, Trends};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::{count, counted};

@@ -17,7 +17,7 @@ use archive::question::{
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 

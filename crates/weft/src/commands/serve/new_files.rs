@@ -21,7 +21,7 @@ use archive::question::{InputState, JobBody, JobState, LedgerRow, LoadRequest};
 use inputs::LoadInput;
 use inputs::path_text;
 
-use crate::commands::files::{CATALOGUE, said_of_watch};
+use crate::commands::files::{CATALOGUE, watch_note_text};
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
 use crate::exit::chain_text;
@@ -40,27 +40,27 @@ const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(5), Duration::fr
 
 /// Directories from which new files are loaded.
 pub(super) struct NewFiles {
-    watching: Watching,
+    watching: FolderWatch,
     loader: Loader,
     progress: Progress,
 }
 
 /// The running watch and loader.
-pub(super) struct Running {
+pub(super) struct RunningWatch {
     progress: Progress,
     threads: Vec<JoinHandle<()>>,
 }
 
 /// Size and times of a file; a file with the same stamp is assumed unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     size_bytes: u64,
     modified_ns: i64,
     changed_ns: i64,
 }
 
 /// Files reported by the watch and not yet taken by the loader.
-type Seen = Arc<Mutex<HashMap<PathBuf, Stamp>>>;
+type KnownFiles = Arc<Mutex<HashMap<PathBuf, FileStamp>>>;
 
 impl NewFiles {
     /// Starts the watch. Errors in the directories are reported here.
@@ -70,8 +70,8 @@ impl NewFiles {
         archive: &Archive,
         context: &Context,
     ) -> Result<NewFiles, WatchError> {
-        let seen = Seen::default();
-        let mut watching = Watching {
+        let seen = KnownFiles::default();
+        let mut watching = FolderWatch {
             catalogue: context.archive.join(CATALOGUE),
             dirs: dirs.to_vec(),
             seen: seen.clone(),
@@ -93,7 +93,7 @@ impl NewFiles {
     }
 
     /// Continues on separate threads.
-    pub(super) fn start(self) -> anyhow::Result<Running> {
+    pub(super) fn start(self) -> anyhow::Result<RunningWatch> {
         let NewFiles {
             mut watching,
             mut loader,
@@ -108,11 +108,11 @@ impl NewFiles {
             spawn("watch", Box::new(move |progress| watching.run(progress)))?,
             spawn("load-new", Box::new(move |progress| loader.run(progress)))?,
         ];
-        Ok(Running { progress, threads })
+        Ok(RunningWatch { progress, threads })
     }
 }
 
-impl Running {
+impl RunningWatch {
     /// Stops the watch, and a load at its next epoch.
     pub(super) fn end(self) {
         self.progress.stop();
@@ -125,19 +125,19 @@ impl Running {
 }
 
 /// The watch; it restarts after a failure.
-struct Watching {
+struct FolderWatch {
     catalogue: PathBuf,
     dirs: Vec<PathBuf>,
-    seen: Seen,
+    seen: KnownFiles,
     begun: Option<Watch>,
 }
 
-impl Watching {
+impl FolderWatch {
     fn begin(&self) -> Result<Watch, WatchError> {
         let watch = Watch::begin(&self.catalogue, &self.dirs, WatchSettings::default())?;
         let seen = self.seen.clone();
         watch.tell_files(is_input, move |FileSeen { path, attributes }| {
-            let stamp = Stamp {
+            let stamp = FileStamp {
                 size_bytes: attributes.size_bytes,
                 modified_ns: attributes.modified_ns,
                 changed_ns: attributes.changed_ns,
@@ -156,7 +156,7 @@ impl Watching {
             let ended = watch.and_then(|watch| {
                 watch.run(progress, |note| {
                     // Loads are reported by the loader.
-                    if let Some(line) = said_of_watch(&note) {
+                    if let Some(line) = watch_note_text(&note) {
                         progress_line(&line);
                     }
                     if let Note::Current { .. } = note {
@@ -203,11 +203,11 @@ fn pause(time: Duration, progress: &Progress) {
 struct Loader {
     archive: Archive,
     collection: Option<String>,
-    seen: Seen,
+    seen: KnownFiles,
     /// Files to load, with their stamp at the last check and when it was first seen.
-    waiting: HashMap<PathBuf, (Stamp, Instant)>,
+    waiting: HashMap<PathBuf, (FileStamp, Instant)>,
     /// Files that were loaded or are in the ledger, with their stamp at that time.
-    known: HashMap<PathBuf, Stamp>,
+    known: HashMap<PathBuf, FileStamp>,
 }
 
 impl Loader {
@@ -237,11 +237,11 @@ impl Loader {
                 self.waiting.entry(path).or_insert_with(|| (stamp, system::now()));
             }
         }
-        let quiet = self.quiet();
+        let quiet = self.unchanged_files();
         if quiet.is_empty() {
             return Ok(());
         }
-        let new = self.not_in_the_ledger(quiet)?;
+        let new = self.without_loaded(quiet)?;
         if new.is_empty() {
             return Ok(());
         }
@@ -263,10 +263,10 @@ impl Loader {
     }
 
     /// Returns the files that have been unchanged long enough. Missing or empty files are dropped.
-    fn quiet(&mut self) -> Vec<(PathBuf, Stamp)> {
+    fn unchanged_files(&mut self) -> Vec<(PathBuf, FileStamp)> {
         let mut quiet = Vec::new();
         self.waiting.retain(|path, (stamp, since)| {
-            let Some(now) = Stamp::of(path).filter(|now| now.size_bytes > 0) else {
+            let Some(now) = FileStamp::of(path).filter(|now| now.size_bytes > 0) else {
                 return false;
             };
             if *stamp != now {
@@ -289,7 +289,10 @@ impl Loader {
 
     /// Returns the files that the archive does not have with this size, or that were replaced since
     /// this server saw them loaded.
-    fn not_in_the_ledger(&mut self, files: Vec<(PathBuf, Stamp)>) -> anyhow::Result<Vec<(PathBuf, Stamp)>> {
+    fn without_loaded(
+        &mut self,
+        files: Vec<(PathBuf, FileStamp)>,
+    ) -> anyhow::Result<Vec<(PathBuf, FileStamp)>> {
         let rows = ledger_rows(&self.archive, None)?;
         let rows: HashMap<&str, &LedgerRow> = rows.iter().map(|row| (row.location.as_str(), row)).collect();
         let (known, new) = files.into_iter().partition::<Vec<_>, _>(|(path, stamp)| {
@@ -303,13 +306,13 @@ impl Loader {
         Ok(new)
     }
 
-    fn is_known(&mut self, (path, stamp): (PathBuf, Stamp)) {
+    fn is_known(&mut self, (path, stamp): (PathBuf, FileStamp)) {
         self.waiting.remove(&path);
         self.known.insert(path, stamp);
     }
 
-    fn load(&self, files: &[(PathBuf, Stamp)], progress: &Progress) -> anyhow::Result<JobBody> {
-        let input = |(path, _): &(PathBuf, Stamp)| LoadInput {
+    fn load(&self, files: &[(PathBuf, FileStamp)], progress: &Progress) -> anyhow::Result<JobBody> {
+        let input = |(path, _): &(PathBuf, FileStamp)| LoadInput {
             name: path_text(path),
             path: path_text(path),
         };
@@ -333,12 +336,12 @@ fn is_read(row: &LedgerRow, size_bytes: u64) -> bool {
     }
 }
 
-impl Stamp {
+impl FileStamp {
     /// Returns the stamp of a regular file, or `None` if it does not exist.
-    fn of(path: &Path) -> Option<Stamp> {
+    fn of(path: &Path) -> Option<FileStamp> {
         let now = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
         let ns = |seconds: i64, ns: i64| seconds.saturating_mul(1_000_000_000).saturating_add(ns);
-        Some(Stamp {
+        Some(FileStamp {
             size_bytes: now.len(),
             modified_ns: ns(now.mtime(), now.mtime_nsec()),
             changed_ns: ns(now.ctime(), now.ctime_nsec()),
@@ -353,7 +356,7 @@ impl Stamp {
     }
 }
 
-fn summary(files: &[(PathBuf, Stamp)], job: &JobBody) -> String {
+fn summary(files: &[(PathBuf, FileStamp)], job: &JobBody) -> String {
     let what = match files {
         [(path, _)] => crate::style::clean(&path_text(path)),
         _ => counted(files.len() as u64, "file", "files"),

@@ -17,15 +17,15 @@ use cluster::ConnectSettings;
 use policy::{Policy, Trigger};
 
 use crate::commands::files::open_of;
-use crate::commands::files::policy::{Job, kept, line, read};
+use crate::commands::files::policy::{Job, line, protected_dirs, read};
 use crate::context::Context;
 use crate::exit::chain_text;
 use crate::outcome::WrongUse;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
+use crate::store_args::from_environment;
 use crate::style::clean;
 use crate::units::counted;
-use crate::which_store::of_environment;
 
 /// How often to check which policies are due.
 const EVERY: Duration = Duration::from_secs(60);
@@ -38,11 +38,11 @@ pub(super) struct Policies {
     /// The store given to the server; if `None`, the store of the environment.
     store: Option<ConnectSettings>,
     /// The last error per policy; the empty name denotes the rules file.
-    said: HashMap<String, String>,
+    reported: HashMap<String, String>,
 }
 
 /// The running thread of policies.
-pub(super) struct Running(JoinHandle<()>);
+pub(super) struct RunningPolicies(JoinHandle<()>);
 
 impl Policies {
     /// Reads the rules. Mistakes in them are reported here.
@@ -51,24 +51,24 @@ impl Policies {
         Ok(Policies {
             archive: context.archive.clone(),
             store,
-            said: HashMap::new(),
+            reported: HashMap::new(),
         })
     }
 
     /// Continues on a separate thread until a stop.
-    pub(super) fn start(mut self, stop: &Stop) -> anyhow::Result<Running> {
+    pub(super) fn start(mut self, stop: &Stop) -> anyhow::Result<RunningPolicies> {
         let stop = stop.clone();
         let thread = std::thread::Builder::new().name("policies".into());
         let spawned = thread.spawn(move || {
-            while !stop.asked() {
+            while !stop.is_requested() {
                 self.round(&stop);
                 let begun = system::now();
-                while !stop.asked() && system::since(begun) < EVERY {
+                while !stop.is_requested() && system::since(begun) < EVERY {
                     system::pause(PAUSE);
                 }
             }
         });
-        Ok(Running(spawned.context("start a thread")?))
+        Ok(RunningPolicies(spawned.context("start a thread")?))
     }
 
     fn round(&mut self, stop: &Stop) {
@@ -77,9 +77,9 @@ impl Policies {
             Ok((_, rules)) => rules,
             Err(error) => return self.say("", Err(error)),
         };
-        self.said.remove("");
+        self.reported.remove("");
         for policy in &rules.policies {
-            if stop.asked() {
+            if stop.is_requested() {
                 return;
             }
             // A policy without a trigger runs only when named.
@@ -96,27 +96,29 @@ impl Policies {
         if !policy::is_due(&catalogue, policy, system::time_ms())? {
             return Ok(None);
         }
-        let job = Job::plan(&catalogue, policy, &kept(&self.archive), &|| self.store())?;
+        let job = Job::plan(&catalogue, policy, &protected_dirs(&self.archive), &|| {
+            self.store()
+        })?;
         if job.is_idle() {
             return Ok(None);
         }
         let grown = job.plan.grown.len() as u64;
         let ran = job.run(stop, &mut |_| Ok(()))?;
-        let mut said = line(&ran);
+        let mut text = line(&ran);
         if grown > 0 {
-            said += &format!(
+            text += &format!(
                 ", {} by more than the limit",
                 counted(grown, "tree grew", "trees grew")
             );
         }
         if !ran.row.end.is_empty() {
-            said += &format!("; ended early: {}", ran.row.end);
+            text += &format!("; ended early: {}", ran.row.end);
         }
-        Ok(Some(said))
+        Ok(Some(text))
     }
 
     fn store(&self) -> Result<ConnectSettings, WrongUse> {
-        self.store.clone().map_or_else(of_environment, Ok)
+        self.store.clone().map_or_else(from_environment, Ok)
     }
 
     /// Reports the result of a policy, except an error that was already reported.
@@ -127,23 +129,23 @@ impl Policies {
         };
         match result {
             Ok(line) => {
-                self.said.remove(name);
+                self.reported.remove(name);
                 if let Some(line) = line {
                     progress_line(&format!("{what}: {line}"));
                 }
             }
             Err(error) => {
                 let error = chain_text(&error);
-                if self.said.get(name) != Some(&error) {
+                if self.reported.get(name) != Some(&error) {
                     progress_line(&format!("{what}: {error}"));
-                    self.said.insert(name.to_owned(), error);
+                    self.reported.insert(name.to_owned(), error);
                 }
             }
         }
     }
 }
 
-impl Running {
+impl RunningPolicies {
     /// Waits for the thread to end. A running policy stops after the files it is working on.
     pub(super) fn end(self) {
         if let Err(panic) = self.0.join() {

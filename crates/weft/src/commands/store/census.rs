@@ -5,10 +5,10 @@ use std::io::Write;
 use cluster::ConnectSettings;
 use store::upkeep::{Census, census};
 
-use super::passing::Pass;
-use super::session::{Begin, with_store};
+use super::pass_progress::PassProgress;
+use super::session::{StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, duration_ms};
@@ -28,8 +28,8 @@ pub(super) struct Args {}
 
 /// Runs `weft store census`.
 pub(super) fn run(_: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
-    with_store(place, Begin::Refused, async |session| {
-        let pass = Pass::new("partitions", context);
+    with_store(place, StoreMode::Existing, async |session| {
+        let pass = PassProgress::new("partitions", context);
         let counted = census(&session.topology(), &|progress| pass.show(progress)).await;
         let elapsed_ms = pass.elapsed_ms();
         drop(pass);

@@ -10,9 +10,10 @@ use store::upkeep::{digests, fixity};
 use store::{FixityEvent, Key, Meta, StoreError, Topology};
 
 use super::key;
-use super::session::{Begin, Session, with_store};
+use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::{Outcome, complain};
+use crate::exit::print_error;
+use crate::outcome::Outcome;
 use crate::stderr::progress_line;
 use crate::style::clean;
 use crate::table::{Column, Table};
@@ -52,7 +53,7 @@ struct DigestLine<'a> {
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     let key = args.object.as_deref().map(key::object).transpose()?;
     let limit = args.limit as usize;
-    with_store(place, Begin::Refused, async |session| {
+    with_store(place, StoreMode::Existing, async |session| {
         let mut outcome = Outcome::Done;
         let (events, silent) = match &key {
             Some(key) => {
@@ -67,7 +68,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
                     }
                     Err(error) if is_absent(&error) => return Err(error),
                     Err(error) => {
-                        complain(&error, context);
+                        print_error(&error, context);
                         outcome = Outcome::Losses;
                     }
                     Ok(()) => {}
@@ -78,7 +79,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         };
         print(&events, key.is_none(), context)?;
         for volume in &silent {
-            complain(&anyhow::anyhow!("volume {volume} did not answer"), context);
+            print_error(&anyhow::anyhow!("volume {volume} did not answer"), context);
         }
         Ok(if silent.is_empty() {
             outcome

@@ -16,9 +16,9 @@ use store::{BlockHasher, Key, Object};
 
 use super::content;
 use super::key;
-use super::session::{Begin, Session, with_store};
+use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::bytes;
 
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         file => Some(target(&key, file)?),
     };
     let range = args.range.as_ref().map(|range| range.0.clone());
-    with_store(place, Begin::Refused, async |session| {
+    with_store(place, StoreMode::Existing, async |session| {
         session.read_any(args.any);
         match &target {
             Some(target) => to_file(session, &key, range, target, context).await,
@@ -136,7 +136,7 @@ async fn to_file(
         .sync_all()
         .with_context(|| format!("sync {}", target.display()))?;
     // The incomplete file was readable only by its owner; now it gets the usual permissions.
-    let mode = readable_as_usual(file.as_file());
+    let mode = set_usual_permissions(file.as_file());
     mode.with_context(|| format!("write {}", target.display()))?;
     file.persist(target)
         .with_context(|| format!("write {}", target.display()))?;
@@ -145,7 +145,7 @@ async fn to_file(
             .out
             .json(&serde_json::json!({ "file": target, "object": meta }))?;
     } else {
-        let address = clean(&key::shown(key.as_str()));
+        let address = clean(&key::display_key(key.as_str()));
         writeln!(
             context.out,
             "{address} -> {}  {}",
@@ -189,13 +189,13 @@ async fn copy(mut object: Object, to: &mut impl Write, bar: &ProgressBar) -> any
 }
 
 #[cfg(unix)]
-fn readable_as_usual(file: &std::fs::File) -> std::io::Result<()> {
+fn set_usual_permissions(file: &std::fs::File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(std::fs::Permissions::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
-fn readable_as_usual(_file: &std::fs::File) -> std::io::Result<()> {
+fn set_usual_permissions(_file: &std::fs::File) -> std::io::Result<()> {
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use store::{Key, Store, bucket};
 
-use crate::exit::WrongUse;
+use crate::outcome::WrongUse;
 use crate::stderr::progress_line;
 
 /// Optional scheme of object addresses.
@@ -36,12 +36,12 @@ pub(super) fn prefix(text: &str) -> Result<String, WrongUse> {
 /// Fails with [`WrongUse`] if the result is not a valid name, or if the object needs the file's
 /// name but has none, as for standard input.
 pub(super) fn destination(destination: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
-    let key = named(bare(destination), file, several)?;
+    let key = key_for_file(bare(destination), file, several)?;
     bucket::check_name(key.bucket()).map_err(|error| WrongUse(error.to_string()))?;
     Ok(key)
 }
 
-fn named(bare: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
+fn key_for_file(bare: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
     let folder = several || bare.ends_with('/') || !bare.contains('/');
     if !folder {
         return object(bare);
@@ -65,13 +65,13 @@ fn named(bare: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
 pub(crate) async fn make_bucket(store: &Store, name: &str) -> anyhow::Result<()> {
     let made = store.ensure_bucket(name).await;
     if made.with_context(|| format!("create bucket {name}"))? {
-        progress_line(&format!("created bucket {}", shown(name)));
+        progress_line(&format!("created bucket {}", display_key(name)));
     }
     Ok(())
 }
 
 /// Formats a key for display.
-pub(super) fn shown(key: &str) -> String {
+pub(super) fn display_key(key: &str) -> String {
     format!("{SCHEME}{key}")
 }
 

@@ -11,12 +11,12 @@ use serde::Serialize;
 use store::VolumeId;
 
 use super::recover;
-use super::session::{Begin, Session, with_store};
+use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
+use crate::store_args::{StoreArgs, place};
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted};
-use crate::which_store::{StoreArgs, place};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -112,7 +112,7 @@ pub(super) fn run(args: &Args, place_args: &StoreArgs, context: &mut Context) ->
         return recover::run(&place, context);
     }
     let change = match &args.command {
-        Command::Plan(change) | Command::Apply(Apply { change, .. }) => Some(wanted(change, &place)?),
+        Command::Plan(change) | Command::Apply(Apply { change, .. }) => Some(roles_of(change, &place)?),
         Command::Show | Command::Recover | Command::Figures => None,
     };
     let apply = match &args.command {
@@ -120,21 +120,21 @@ pub(super) fn run(args: &Args, place_args: &StoreArgs, context: &mut Context) ->
         _ => None,
     };
     let begin = if apply.is_some() {
-        Begin::Joining
+        StoreMode::AddVolumes
     } else {
-        Begin::Refused
+        StoreMode::Existing
     };
     with_store(place, begin, async |session| match change {
         None => show(&session.topology().layouts, context),
         Some(roles) => match apply {
-            Some(yes) => make(session, roles, yes, context).await,
-            None => foresee(session, roles, context).await,
+            Some(yes) => apply_roles(session, roles, yes, context).await,
+            None => print_moves(session, roles, context).await,
         },
     })
 }
 
 /// Returns the requested roles.
-fn wanted(change: &Change, place: &ConnectSettings) -> anyhow::Result<Roles> {
+fn roles_of(change: &Change, place: &ConnectSettings) -> anyhow::Result<Roles> {
     let file = match (&change.file, place) {
         (Some(file), _) | (None, ConnectSettings::Cluster { file, .. }) => file,
         (None, ConnectSettings::Volumes(volumes)) => {
@@ -147,7 +147,7 @@ fn wanted(change: &Change, place: &ConnectSettings) -> anyhow::Result<Roles> {
 
 /// A layout with its shares, as printed by `--json`.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct LayoutBody<'a> {
     layouts: &'a Layouts,
     shares: BTreeMap<VolumeId, f64>,
 }
@@ -155,7 +155,7 @@ struct Shown<'a> {
 fn show(layouts: &Layouts, context: &mut Context) -> anyhow::Result<Outcome> {
     let shares = shares(&layouts.current);
     if context.json {
-        context.out.json(&Shown { layouts, shares })?;
+        context.out.json(&LayoutBody { layouts, shares })?;
         return Ok(Outcome::Done);
     }
     let Layout { number, seed, roles } = &layouts.current;
@@ -213,7 +213,7 @@ fn shares(layout: &Layout) -> BTreeMap<VolumeId, f64> {
         .collect()
 }
 
-async fn foresee(session: &Session, roles: Roles, context: &mut Context) -> anyhow::Result<Outcome> {
+async fn print_moves(session: &Session, roles: Roles, context: &mut Context) -> anyhow::Result<Outcome> {
     let layouts = &session.topology().layouts;
     let next = layouts.next(roles).map_err(|error| WrongUse(error.to_string()))?;
     let plan = plan(
@@ -279,20 +279,25 @@ fn percent(copies: u32, all: u32) -> f64 {
     100.0 * f64::from(copies) / f64::from(all.max(1))
 }
 
-async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context) -> anyhow::Result<Outcome> {
+async fn apply_roles(
+    session: &Session,
+    roles: Roles,
+    yes: bool,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
     let current = session.topology().layouts.current.clone();
     let before = current.number;
     let is_new = |volume: &VolumeRole| !current.roles.volumes.iter().any(|known| known.id == volume.id);
-    if let Some(stranger) = session.strangers().first()
+    if let Some(unopened) = session.unopened_volumes().first()
         && roles.volumes.iter().any(is_new)
     {
         let message = format!(
             "the running process does not have {} open: restart it with this volume, then apply the layout",
-            stranger.display()
+            unopened.display()
         );
         return Err(WrongUse(message).into());
     }
-    let lost = given_up(&current.roles, &roles);
+    let lost = roles_lost(&current.roles, &roles);
     if !yes && !lost.is_empty() {
         let lost = lost.join("; ");
         let message = format!(
@@ -328,7 +333,7 @@ async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context)
 }
 
 /// Describes what a change would lose irrevocably: volumes that still hold data, and copies.
-fn given_up(now: &Roles, then: &Roles) -> Vec<String> {
+fn roles_lost(now: &Roles, then: &Roles) -> Vec<String> {
     let stays = |id: &VolumeId| then.volumes.iter().any(|volume| volume.id == *id);
     let undrained = now
         .volumes

@@ -8,9 +8,9 @@ use store::bucket::is_hidden;
 use store::{List, Listing, Meta};
 
 use super::key;
-use super::session::{Begin, Session, with_store};
+use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::{NotFound, Outcome};
+use crate::outcome::{NotFound, Outcome};
 use crate::stdout::Out;
 use crate::style::clean;
 use crate::units::{bytes, count, counted, instant};
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         after: None,
         limit: PAGE,
     };
-    with_store(place, Begin::Refused, async |session| {
+    with_store(place, StoreMode::Existing, async |session| {
         session.read_any(args.any);
         if prefix.is_none() && !args.recursive {
             return buckets(session, context).await;
@@ -74,13 +74,15 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
             context.out.flush()?;
             match &prefix {
                 // Only at the end of the list: an empty page need not be the last.
-                Some(prefix) if page.next.is_none() && sums.is_empty() => nothing(session, prefix).await,
+                Some(prefix) if page.next.is_none() && sums.is_empty() => {
+                    check_not_empty(session, prefix).await
+                }
                 _ => Ok(()),
             }
         })
         .await?;
         if !context.json {
-            let line = context.out.style.dim(&said(&sums));
+            let line = context.out.style.dim(&sums_text(&sums));
             writeln!(context.out, "{line}")?;
         }
         Ok(Outcome::Done)
@@ -119,7 +121,7 @@ async fn buckets(session: &Session, context: &mut Context) -> anyhow::Result<Out
             &mut context.out,
             &time,
             "",
-            &format!("{}{mark}", key::shown(&prefix)),
+            &format!("{}{mark}", key::display_key(&prefix)),
         )?;
     }
     if !context.json {
@@ -131,13 +133,13 @@ async fn buckets(session: &Session, context: &mut Context) -> anyhow::Result<Out
 }
 
 /// Reports that no name has the prefix. This is an error unless the bucket exists and is empty.
-async fn nothing(session: &Session, prefix: &str) -> anyhow::Result<()> {
+async fn check_not_empty(session: &Session, prefix: &str) -> anyhow::Result<()> {
     if let Some(bucket) = prefix.strip_suffix('/').filter(|bucket| !bucket.contains('/'))
         && session.store().bucket(bucket).await?.is_some()
     {
         return Ok(());
     }
-    let message = format!("no object begins with {}", key::shown(prefix));
+    let message = format!("no object begins with {}", key::display_key(prefix));
     Err(NotFound(message).into())
 }
 
@@ -217,7 +219,7 @@ fn object(meta: &Meta, context: &mut Context) -> io::Result<()> {
         out,
         &instant(meta.version.millis),
         &bytes(meta.size),
-        &key::shown(meta.key.as_str()),
+        &key::display_key(meta.key.as_str()),
     )
 }
 
@@ -225,7 +227,7 @@ fn folder(prefix: &str, context: &mut Context) -> io::Result<()> {
     if context.json {
         return context.out.json(&serde_json::json!({ "prefix": prefix }));
     }
-    line(&mut context.out, "", "", &key::shown(prefix))
+    line(&mut context.out, "", "", &key::display_key(prefix))
 }
 
 /// Prints time, size and address in columns of fixed width, because rows are printed as they
@@ -235,7 +237,7 @@ fn line(out: &mut Out, time: &str, size: &str, address: &str) -> io::Result<()> 
     writeln!(out, "{time}  {size:>10}  {}", clean(address))
 }
 
-fn said(sums: &Sums) -> String {
+fn sums_text(sums: &Sums) -> String {
     let folders = match sums.prefixes {
         0 => String::new(),
         n => format!(", {} prefixes", count(n)),
@@ -258,6 +260,6 @@ mod tests {
             prefixes: 2,
             bytes: 2048,
         };
-        assert_eq!(said(&sums), "1 object, 2.0 KiB, 2 prefixes");
+        assert_eq!(sums_text(&sums), "1 object, 2.0 KiB, 2 prefixes");
     }
 }

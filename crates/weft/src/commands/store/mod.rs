@@ -5,8 +5,8 @@
 //! output is the same.
 
 use crate::context::Context;
-use crate::exit::Outcome;
-use crate::which_store::{StoreArgs, place};
+use crate::outcome::Outcome;
+use crate::store_args::{StoreArgs, place};
 
 mod census;
 pub(crate) mod content;
@@ -15,19 +15,19 @@ mod get;
 pub(crate) mod key;
 mod layout;
 mod ls;
-mod passing;
+mod pass_progress;
 pub(crate) mod protect;
 mod put;
 mod recover;
 mod reindex;
 mod repair;
+pub(crate) mod retention;
 mod rm;
 mod scrub;
 mod serve;
 pub(crate) mod session;
 mod stat;
 mod status;
-pub(crate) mod until;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -8,11 +8,12 @@ use store::{Key, List, Meta, Protect, Protection, Retention, RetentionChange, Re
 
 use super::key;
 use super::ls::each_page;
-use super::session::{Begin, Session, with_store};
-use super::until::{Shown, end_of_date, end_of_span};
+use super::retention::{ProtectionBody, end_of_date, end_of_span};
+use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::{Outcome, complain};
-use crate::flag_values::one_of;
+use crate::exit::print_error;
+use crate::flag_values::choice;
+use crate::outcome::Outcome;
 use crate::style::clean;
 
 const EXAMPLES_RETAIN: &str = "\
@@ -40,7 +41,10 @@ Exit code 1: an object does not exist; the others are done.";
 const PAGE: usize = 1000;
 
 /// Modes of a retention; the first is the one that can be lifted.
-pub(crate) const MODES: [&str; 2] = ["governance", "compliance"];
+pub(crate) const MODES: [(&str, RetentionMode); 2] = [
+    ("governance", RetentionMode::Governance),
+    ("compliance", RetentionMode::Compliance),
+];
 
 /// Flags that select objects.
 #[derive(Debug, clap::Args)]
@@ -69,7 +73,7 @@ pub(super) struct RetainArgs {
     #[arg(long, group = "end")]
     lift: bool,
     /// Who may lift it: users allowed to run this command (governance), or nobody (compliance)
-    #[arg(long, value_name = "MODE", default_value = MODES[0], value_parser = one_of::<RetentionMode>(&MODES), conflicts_with = "lift")]
+    #[arg(long, value_name = "MODE", default_value = MODES[0].0, value_parser = choice(MODES), conflicts_with = "lift")]
     mode: RetentionMode,
 }
 
@@ -86,9 +90,9 @@ pub(super) struct HoldArgs {
 
 /// An object whose protection was changed, as printed by `--json`.
 #[derive(Serialize)]
-struct Protected<'a> {
+struct ProtectionLine<'a> {
     object: &'a Key,
-    protection: Shown,
+    protection: ProtectionBody,
 }
 
 /// Runs `weft store retain`.
@@ -147,7 +151,7 @@ fn run(
             .collect::<Result<_, _>>()?,
         false => Vec::new(),
     };
-    with_store(place, Begin::Refused, async |session| {
+    with_store(place, StoreMode::Existing, async |session| {
         let mut outcome = Outcome::Done;
         for key in &keys {
             one(session, key, protect, &mut outcome, context).await?;
@@ -179,9 +183,9 @@ async fn one(
     context: &mut Context,
 ) -> anyhow::Result<()> {
     match session.store().protect(key, protect).await {
-        Ok(meta) => say(&meta, context),
+        Ok(meta) => print_protection(&meta, context),
         Err(error @ (StoreError::NotFound(_) | StoreError::Protected { .. })) => {
-            complain(&error.into(), context);
+            print_error(&error.into(), context);
             *outcome = Outcome::Losses;
             Ok(())
         }
@@ -189,15 +193,15 @@ async fn one(
     }
 }
 
-fn say(meta: &Meta, context: &mut Context) -> anyhow::Result<()> {
+fn print_protection(meta: &Meta, context: &mut Context) -> anyhow::Result<()> {
     let protection = Protection::of(&meta.attributes);
     if context.json {
-        context.out.json(&Protected {
+        context.out.json(&ProtectionLine {
             object: &meta.key,
-            protection: Shown::of(protection),
+            protection: ProtectionBody::of(protection),
         })?;
     } else {
-        let address = clean(&key::shown(meta.key.as_str()));
+        let address = clean(&key::display_key(meta.key.as_str()));
         let address = context.out.style.address(&address);
         writeln!(context.out, "{address}  {protection}")?;
     }

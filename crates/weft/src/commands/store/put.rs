@@ -10,9 +10,10 @@ use store::{Condition, Key, Meta, Put, StoreError};
 
 use super::content;
 use super::key;
-use super::session::{Begin, Session, with_store};
+use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse, complain};
+use crate::exit::print_error;
+use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::bytes;
 
@@ -44,7 +45,7 @@ pub(super) struct Args {
 
 /// A written object as printed by `--json`.
 #[derive(Serialize)]
-struct Written<'a> {
+struct PutLine<'a> {
     file: &'a str,
     #[serde(flatten)]
     meta: &'a Meta,
@@ -52,15 +53,15 @@ struct Written<'a> {
 
 /// Runs `weft store put`. A file that cannot be written does not stop the others.
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
-    let puts = puts(&args.paths)?;
+    let puts = files_and_keys(&args.paths)?;
     // Create no new store if no file can be read.
     if puts.iter().all(|(file, _)| !is_readable(file)) {
         for (file, _) in &puts {
-            complain(&unreadable(file), context);
+            print_error(&unreadable(file), context);
         }
         return Ok(Outcome::Losses);
     }
-    with_store(place, Begin::Allowed, async |session| {
+    with_store(place, StoreMode::Create, async |session| {
         // All files have the same destination bucket.
         if let Some((_, key)) = puts.first() {
             key::make_bucket(&session.store(), key.bucket()).await?;
@@ -69,9 +70,9 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         for (file, key) in &puts {
             match put(args, session, file, key, context).await {
                 Ok(meta) => written(file, &meta, context)?,
-                Err(error) if session.stop.asked() => return Err(error),
+                Err(error) if session.stop.is_requested() => return Err(error),
                 Err(error) => {
-                    complain(&error, context);
+                    print_error(&error, context);
                     outcome = Outcome::Losses;
                 }
             }
@@ -96,7 +97,7 @@ fn unreadable(file: &str) -> anyhow::Error {
 }
 
 /// Pairs each file with its object. Fails if two files would become the same object.
-fn puts(paths: &[String]) -> Result<Vec<(&str, Key)>, WrongUse> {
+fn files_and_keys(paths: &[String]) -> Result<Vec<(&str, Key)>, WrongUse> {
     let Some((destination, files)) = paths.split_last().filter(|(_, files)| !files.is_empty()) else {
         let message = "expected files and a destination: weft store put FILE... store://bucket/folder/";
         return Err(WrongUse(message.into()));
@@ -149,9 +150,12 @@ async fn put(
 
 fn written(file: &str, meta: &Meta, context: &mut Context) -> anyhow::Result<()> {
     if context.json {
-        context.out.json(&Written { file, meta })?;
+        context.out.json(&PutLine { file, meta })?;
     } else {
-        let address = context.out.style.address(&clean(&key::shown(meta.key.as_str())));
+        let address = context
+            .out
+            .style
+            .address(&clean(&key::display_key(meta.key.as_str())));
         writeln!(context.out, "{} -> {address}  {}", clean(file), bytes(meta.size))?;
     }
     context.out.flush()?;

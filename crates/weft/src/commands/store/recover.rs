@@ -5,7 +5,7 @@ use std::io::Write;
 use cluster::{ConnectSettings, NodeSettings, recover_layouts};
 
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::threads;
 
 /// Runs `weft store layout recover`. No other process may have the volumes open.

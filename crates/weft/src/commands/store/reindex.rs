@@ -12,7 +12,7 @@ use store::VolumeId;
 use volume::{DiskSettings, DiskVolume, FixityLog};
 
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::count;
 
@@ -31,7 +31,7 @@ pub(super) struct Args {}
 
 /// A reindexed volume as printed by `--json`.
 #[derive(Serialize)]
-struct Reindexed<'a> {
+struct ReindexLine<'a> {
     volume: &'a VolumeId,
     path: &'a Path,
     replicas: u64,
@@ -64,7 +64,7 @@ fn reindex(path: &Path, context: &mut Context) -> anyhow::Result<()> {
     let settings = DiskSettings::new(path, id.clone(), FixityLog::new());
     let (_, found) = DiskVolume::reindex(settings)?;
     if context.json {
-        context.out.json(&Reindexed {
+        context.out.json(&ReindexLine {
             volume: &id,
             path,
             replicas: found.indexed,

@@ -7,10 +7,10 @@ use std::time::Duration;
 use cluster::ConnectSettings;
 use store::upkeep::{Census, RepairOptions, RepairReport, UpkeepSettings, census, repair_all};
 
-use super::passing::Pass;
-use super::session::{Begin, with_store};
+use super::pass_progress::PassProgress;
+use super::session::{StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::clean;
 use crate::units::{bytes, count, counted, duration_ms, parse_bytes};
 
@@ -38,8 +38,8 @@ pub(super) struct Args {
 
 /// Runs `weft store repair`.
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
-    with_store(place, Begin::Refused, async |session| {
-        let pass = Pass::new("partitions", context);
+    with_store(place, StoreMode::Existing, async |session| {
+        let pass = PassProgress::new("partitions", context);
         if args.dry_run {
             let counted = census(&session.topology(), &|progress| pass.show(progress)).await;
             drop(pass);

@@ -9,9 +9,10 @@ use store::{Condition, Deletion, Key, List, Protection, StoreError, Versioning};
 
 use super::key;
 use super::ls::each_page;
-use super::session::{Begin, Session, with_store};
+use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse, complain};
+use crate::exit::print_error;
+use crate::outcome::{Outcome, WrongUse};
 use crate::units::{bytes, counted};
 
 const EXAMPLES: &str = "\
@@ -49,8 +50,8 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
             .iter()
             .map(|text| key::prefix(text))
             .collect::<Result<_, _>>()?;
-        return with_store(place, Begin::Refused, async |session| {
-            below(session, &prefixes, args.yes, context).await
+        return with_store(place, StoreMode::Existing, async |session| {
+            keys_below(session, &prefixes, args.yes, context).await
         });
     }
     let keys: Vec<Key> = args
@@ -58,22 +59,22 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         .iter()
         .map(|text| key::object(text))
         .collect::<Result<_, _>>()?;
-    with_store(place, Begin::Refused, async |session| {
+    with_store(place, StoreMode::Existing, async |session| {
         let mut outcome = Outcome::Done;
         for key in &keys {
             let problem = match delete(session, key, context).await? {
-                Deleted::Yes => continue,
-                Deleted::NotThere => StoreError::NotFound(key.to_string()),
-                Deleted::Protected(error) => error,
+                DeleteOutcome::Yes => continue,
+                DeleteOutcome::NotThere => StoreError::NotFound(key.to_string()),
+                DeleteOutcome::Protected(error) => error,
             };
-            complain(&problem.into(), context);
+            print_error(&problem.into(), context);
             outcome = Outcome::Losses;
         }
         Ok(outcome)
     })
 }
 
-async fn below(
+async fn keys_below(
     session: &Session,
     prefixes: &[String],
     yes: bool,
@@ -88,8 +89,8 @@ async fn below(
         };
         each_page(session, list, async |page| {
             for meta in &page.objects {
-                if yes && let Deleted::Protected(error) = delete(session, &meta.key, context).await? {
-                    complain(&error.into(), context);
+                if yes && let DeleteOutcome::Protected(error) = delete(session, &meta.key, context).await? {
+                    print_error(&error.into(), context);
                     outcome = Outcome::Losses;
                     continue;
                 }
@@ -110,21 +111,21 @@ async fn below(
 }
 
 /// The result of deleting an object.
-enum Deleted {
+enum DeleteOutcome {
     Yes,
     NotThere,
     /// Protected, so it stays; the error says until when.
     Protected(StoreError),
 }
 
-async fn delete(session: &Session, key: &Key, context: &mut Context) -> anyhow::Result<Deleted> {
+async fn delete(session: &Session, key: &Key, context: &mut Context) -> anyhow::Result<DeleteOutcome> {
     let deletion = match delete_now(session, key).await {
         Ok(deletion) => deletion,
-        Err(error @ StoreError::Protected { .. }) => return Ok(Deleted::Protected(error)),
+        Err(error @ StoreError::Protected { .. }) => return Ok(DeleteOutcome::Protected(error)),
         Err(error) => return Err(error).with_context(|| format!("delete {key}")),
     };
     let Some(meta) = deletion.deleted else {
-        return Ok(Deleted::NotThere);
+        return Ok(DeleteOutcome::NotThere);
     };
     if context.json {
         let mut line = serde_json::json!({ "deleted": key, "version": meta.version });
@@ -133,7 +134,7 @@ async fn delete(session: &Session, key: &Key, context: &mut Context) -> anyhow::
         }
         context.out.json(&line)?;
     }
-    Ok(Deleted::Yes)
+    Ok(DeleteOutcome::Yes)
 }
 
 async fn delete_now(session: &Session, key: &Key) -> Result<Deletion, StoreError> {

@@ -10,10 +10,10 @@ use serde::Serialize;
 use store::VolumeId;
 use store::upkeep::{ScrubReport, census, scrub_all};
 
-use super::passing::Pass;
-use super::session::{Begin, Session, with_store};
+use super::pass_progress::PassProgress;
+use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::{bytes, count, counted, duration_ms, parse_bytes, per_second};
 
@@ -41,7 +41,7 @@ pub(super) struct Args {
 
 /// The findings of a scrub as printed by `--json`.
 #[derive(Serialize)]
-struct Found {
+struct ScrubResult {
     #[serde(flatten)]
     report: ScrubReport,
     /// Number of bad and missing replicas that were already known.
@@ -51,7 +51,7 @@ struct Found {
     absent: Option<u64>,
 }
 
-impl Found {
+impl ScrubResult {
     fn is_clean(&self) -> bool {
         self.report.is_clean() && self.absent.unwrap_or(0) == 0
     }
@@ -59,10 +59,10 @@ impl Found {
 
 /// Runs `weft store scrub`.
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
-    with_store(place, Begin::Refused, async |session| {
+    with_store(place, StoreMode::Existing, async |session| {
         let volumes = volumes(session, &args.names)?;
-        let known = known(session, &volumes).await;
-        let pass = Pass::new("replicas", context);
+        let known = damaged_before(session, &volumes).await;
+        let pass = PassProgress::new("replicas", context);
         let topology = session.topology();
         let report = scrub_all(&topology, &volumes, args.rate, &|progress| pass.show(progress)).await;
         let absent = if volumes.is_empty() && report.volumes_failed.is_empty() {
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         };
         let elapsed_ms = pass.elapsed_ms();
         drop(pass);
-        let found = Found {
+        let found = ScrubResult {
             known: known.min(report.bad + report.missing),
             report,
             absent,
@@ -92,7 +92,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
 }
 
 /// Returns the number of replicas already marked as bad on these volumes, or on all.
-async fn known(session: &Session, volumes: &[VolumeId]) -> u64 {
+async fn damaged_before(session: &Session, volumes: &[VolumeId]) -> u64 {
     let mut known = 0;
     for (id, volume) in &session.topology().volumes {
         if (volumes.is_empty() || volumes.contains(id))
@@ -122,7 +122,7 @@ fn volumes(session: &Session, names: &[String]) -> Result<Vec<VolumeId>, WrongUs
     names.iter().map(find).collect()
 }
 
-fn print(found: &Found, elapsed_ms: u64, context: &mut Context) -> anyhow::Result<()> {
+fn print(found: &ScrubResult, elapsed_ms: u64, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
     let report = &found.report;
     let wrong = report.bad + report.missing;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use cluster::ConnectSettings;
 
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::s3_face::{Face, FaceArgs, KEYS_FILE};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
@@ -66,7 +66,7 @@ fn announce(node: &StoreNode, context: &mut Context) -> anyhow::Result<()> {
             "s3": node.face().map(Face::to_json),
         }))?;
     } else {
-        writeln!(context.out, "{}", node.said())?;
+        writeln!(context.out, "{}", node.announcement())?;
     }
     context.out.flush()?;
     Ok(())

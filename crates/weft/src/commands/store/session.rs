@@ -11,7 +11,7 @@ use cluster::{
 };
 use store::{Reading, Store, Topology};
 
-use crate::exit::NotFound;
+use crate::outcome::NotFound;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::threads;
@@ -30,13 +30,13 @@ pub(crate) struct Session {
 
 /// Whether a command may create a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Begin {
+pub(crate) enum StoreMode {
     /// Empty directories become volumes of a new store.
-    Allowed,
+    Create,
     /// A store must exist; empty directories join it as volumes.
-    Joining,
+    AddVolumes,
     /// A store must exist, and nothing is created.
-    Refused,
+    Existing,
 }
 
 impl Session {
@@ -58,7 +58,7 @@ impl Session {
     }
 
     /// Returns given directories that the running process does not have open.
-    pub(crate) fn strangers(&self) -> &[std::path::PathBuf] {
+    pub(crate) fn unopened_volumes(&self) -> &[std::path::PathBuf] {
         self.connection.strangers()
     }
 
@@ -72,25 +72,25 @@ impl Session {
 /// period.
 pub(crate) fn with_store<T>(
     place: ConnectSettings,
-    begin: Begin,
+    mode: StoreMode,
     work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    with_store_until(Stop::listen()?, place, begin, work)
+    with_store_until(Stop::listen()?, place, mode, work)
 }
 
 /// Like [`with_store`], with an existing stop flag.
 pub(crate) fn with_store_until<T>(
     stop: Stop,
     place: ConnectSettings,
-    begin: Begin,
+    mode: StoreMode,
     work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     // Must precede opening, which turns empty directories into volumes.
-    let fresh = fresh_volumes(&place)?;
-    if !fresh.is_empty() && begin != Begin::Allowed {
+    let empty = empty_volumes(&place)?;
+    if !empty.is_empty() && mode != StoreMode::Create {
         let message = format!(
             "there is no store in {}; weft store put creates one",
-            fresh.join(", ")
+            empty.join(", ")
         );
         return Err(NotFound(message).into());
     }
@@ -98,7 +98,7 @@ pub(crate) fn with_store_until<T>(
     runtime.block_on(async {
         let connection = tokio::select! {
             // Waits for an unresponsive cluster until the user interrupts.
-            connection = reach(place, begin) => connection?,
+            connection = connect_in_mode(place, mode) => connection?,
             () = stop.stopped() => bail!("stopped"),
         };
         let session = Session {
@@ -106,14 +106,14 @@ pub(crate) fn with_store_until<T>(
             stop,
             reads_any: AtomicBool::new(false),
         };
-        if !fresh.is_empty() {
-            progress_line(&begun(&session.topology()));
+        if !empty.is_empty() {
+            progress_line(&creation_note(&session.topology()));
         }
         let result = tokio::select! {
             // The work also sees the stop and may end by itself with a result. After the grace
             // period it is dropped where it waits.
             result = work(&session) => result,
-            () = grace_after(&session.stop) => Err(anyhow::anyhow!("stopped")),
+            () = stopped_for_grace(&session.stop) => Err(anyhow::anyhow!("stopped")),
         };
         tokio::select! {
             // Other commands may work through this process, and closing would interrupt them. After
@@ -128,27 +128,27 @@ pub(crate) fn with_store_until<T>(
     })
 }
 
-async fn reach(place: ConnectSettings, begin: Begin) -> Result<Connection, ConnectError> {
-    match begin {
-        Begin::Allowed | Begin::Joining => connect_or_begin(place).await,
-        Begin::Refused => connect(place).await,
+async fn connect_in_mode(place: ConnectSettings, mode: StoreMode) -> Result<Connection, ConnectError> {
+    match mode {
+        StoreMode::Create | StoreMode::AddVolumes => connect_or_begin(place).await,
+        StoreMode::Existing => connect(place).await,
     }
 }
 
-async fn grace_after(stop: &Stop) {
+async fn stopped_for_grace(stop: &Stop) {
     stop.stopped().await;
     tokio::time::sleep(STOP_GRACE).await;
 }
 
 /// Returns the volume directories if all of them are empty.
-fn fresh_volumes(place: &ConnectSettings) -> anyhow::Result<Vec<String>> {
+fn empty_volumes(place: &ConnectSettings) -> anyhow::Result<Vec<String>> {
     let volumes: Vec<VolumeSettings> = match place {
         ConnectSettings::Volumes(volumes) => volumes.clone(),
         ConnectSettings::Node(file) => NodeSettings::read(file)?.volumes,
         ConnectSettings::Cluster { .. } => Vec::new(),
     };
     // A single non-empty volume is enough: then the empty ones are new disks of an existing store.
-    let empty = volumes.iter().all(|volume| holds_nothing(&volume.path));
+    let empty = volumes.iter().all(|volume| is_empty_dir(&volume.path));
     let shown = |volume: &VolumeSettings| volume.path.display().to_string();
     Ok(if empty {
         volumes.iter().map(shown).collect()
@@ -159,7 +159,7 @@ fn fresh_volumes(place: &ConnectSettings) -> anyhow::Result<Vec<String>> {
 
 /// Returns whether the directory is missing or empty, apart from entries that file systems create
 /// themselves.
-fn holds_nothing(path: &Path) -> bool {
+fn is_empty_dir(path: &Path) -> bool {
     match std::fs::read_dir(path) {
         // ext4 creates this folder in every new file system.
         Ok(entries) => entries.flatten().all(|entry| entry.file_name() == "lost+found"),
@@ -167,7 +167,7 @@ fn holds_nothing(path: &Path) -> bool {
     }
 }
 
-fn begun(topology: &Topology) -> String {
+fn creation_note(topology: &Topology) -> String {
     let roles = &topology.layouts.current.roles;
     let volumes: Vec<String> = roles.volumes.iter().map(|volume| volume.id.to_string()).collect();
     let copies = match roles.copies() {

@@ -9,10 +9,10 @@ use serde::Serialize;
 use store::{Held, Key, Meta, Protection, ReplicaState, Topology, VolumeId};
 
 use super::key;
-use super::session::{Begin, Session, with_store};
-use super::until::Shown;
+use super::retention::ProtectionBody;
+use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, instant};
@@ -90,14 +90,14 @@ impl From<CopyState> for &'static str {
 struct Stat<'a> {
     object: &'a Meta,
     partition: u16,
-    protection: Shown,
+    protection: ProtectionBody,
     replicas: &'a [Replica],
 }
 
 /// Runs `weft store stat`.
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     let key = key::object(&args.object)?;
-    with_store(place, Begin::Refused, async |session| {
+    with_store(place, StoreMode::Existing, async |session| {
         session.read_any(args.any);
         let meta = session.store().head(&key).await?;
         let replicas = replicas(session, &key, &meta).await;
@@ -105,7 +105,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
             context.out.json(&Stat {
                 object: &meta,
                 partition: key.partition().0,
-                protection: Shown::of(Protection::of(&meta.attributes)),
+                protection: ProtectionBody::of(Protection::of(&meta.attributes)),
                 replicas: &replicas,
             })?;
         } else {
@@ -187,7 +187,7 @@ fn print(meta: &Meta, replicas: &[Replica], context: &mut Context) -> anyhow::Re
     let out = &mut context.out;
     let hex = |digest: &[u8]| HEXLOWER.encode(digest);
     let mut lines = vec![
-        ("object", key::shown(meta.key.as_str())),
+        ("object", key::display_key(meta.key.as_str())),
         (
             "size",
             format!("{} ({} bytes)", bytes(meta.size), count(meta.size)),

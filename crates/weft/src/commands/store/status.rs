@@ -11,10 +11,10 @@ use serde::Serialize;
 use server::storage::{StoreReport, VolumeCondition, gather};
 use store::upkeep::{Census, census};
 
-use super::passing::Pass;
-use super::session::{Begin, Session, with_store};
+use super::pass_progress::PassProgress;
+use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted, duration_ms};
@@ -49,7 +49,7 @@ struct Status<'a> {
 
 /// Runs `weft store status`.
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
-    with_store(place, Begin::Refused, async |session| {
+    with_store(place, StoreMode::Existing, async |session| {
         let mut report = gather(session.store().cluster()).await;
         if !args.quick {
             report.census = Some(count_replicas(session, &report, context).await);
@@ -81,7 +81,7 @@ async fn count_replicas(session: &Session, report: &StoreReport, context: &Conte
     };
     let volumes = topology.volumes.iter().filter(|(id, _)| answers(&id.0));
     let topology = topology.of_volumes(volumes.map(|(id, volume)| (id.clone(), volume.clone())).collect());
-    let pass = Pass::new("partitions", context);
+    let pass = PassProgress::new("partitions", context);
     census(&topology, &|progress| pass.show(progress)).await
 }
 

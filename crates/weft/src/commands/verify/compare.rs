@@ -6,12 +6,12 @@ use std::io::{self, BufRead, BufReader, Write};
 
 use serde::Serialize;
 
-use super::scope::{Compared, Scope};
+use super::scope::{Comparand, Scope};
 
 /// The result of comparing a view.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Comparison {
-    pub(super) view: Compared,
+    pub(super) view: Comparand,
     /// Number of compared rows of the archive.
     pub(super) rows: u64,
     /// The first difference, if any.
@@ -34,7 +34,7 @@ pub(super) struct Difference {
 
 impl Comparison {
     /// Returns the result for a view whose rows all match.
-    pub(super) fn same(view: Compared, rows: u64) -> Comparison {
+    pub(super) fn same(view: Comparand, rows: u64) -> Comparison {
         Comparison {
             view,
             rows,
@@ -44,7 +44,7 @@ impl Comparison {
     }
 
     /// Returns the result for a view that cannot be compared.
-    pub(super) fn impossible(view: Compared, why: String) -> Comparison {
+    pub(super) fn impossible(view: Comparand, why: String) -> Comparison {
         Comparison {
             view,
             rows: 0,
@@ -60,7 +60,7 @@ impl Comparison {
 }
 
 /// A writer that compares its input with a file, line by line.
-pub(super) struct Comparing<'s> {
+pub(super) struct DumpComparison<'s> {
     scope: &'s Scope,
     expected: BufReader<File>,
     /// The beginning of a row that is still incomplete.
@@ -68,11 +68,11 @@ pub(super) struct Comparing<'s> {
     result: Comparison,
 }
 
-impl<'s> Comparing<'s> {
+impl<'s> DumpComparison<'s> {
     /// Compares with the rest of `expected`.
-    pub(super) fn new(view: Compared, scope: &'s Scope, expected: File) -> Comparing<'s> {
+    pub(super) fn new(view: Comparand, scope: &'s Scope, expected: File) -> DumpComparison<'s> {
         let result = Comparison::same(view, 0);
-        Comparing {
+        DumpComparison {
             scope,
             expected: BufReader::new(expected),
             part: Vec::new(),
@@ -134,7 +134,7 @@ impl<'s> Comparing<'s> {
     }
 }
 
-impl Write for Comparing<'_> {
+impl Write for DumpComparison<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.part.extend_from_slice(line);
@@ -167,7 +167,7 @@ mod tests {
             file.write_all(expected.as_bytes()).expect("written");
             file.rewind().expect("rewound");
             let scope = Scope::default();
-            let mut comparing = Comparing::new(Compared::Totals, &scope, file);
+            let mut comparing = DumpComparison::new(Comparand::Totals, &scope, file);
             for piece in found.as_bytes().chunks(size) {
                 comparing.write_all(piece).expect("compared");
             }
@@ -180,7 +180,7 @@ mod tests {
             assert_eq!(
                 result,
                 Comparison {
-                    view: Compared::Totals,
+                    view: Comparand::Totals,
                     rows,
                     difference,
                     not_compared: None

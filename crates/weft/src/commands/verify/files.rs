@@ -13,7 +13,7 @@ use crate::ask;
 use crate::commands::search::export::bar;
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::PartFile;
 use crate::stop::Stop;
 use crate::style::clean;
@@ -21,7 +21,7 @@ use crate::units::{count, counted};
 
 /// The results of the checks as printed by `--json`.
 #[derive(Default, Serialize)]
-struct Checked {
+struct FixityReport {
     file: String,
     inputs: u64,
     success: u64,
@@ -56,7 +56,7 @@ pub(super) fn run(path: &Path, context: &mut Context) -> anyhow::Result<Outcome>
     })
 }
 
-fn write(file: File, context: &Context) -> anyhow::Result<Checked> {
+fn write(file: File, context: &Context) -> anyhow::Result<FixityReport> {
     let archive = ask::open(context)?;
     let rows = ledger_rows(&archive, None)?;
     let sources = context
@@ -66,12 +66,12 @@ fn write(file: File, context: &Context) -> anyhow::Result<Checked> {
     let (bar, stop) = (bar(true), Stop::listen()?);
     bar.set_length(rows.iter().map(|row| row.size).sum());
     let mut csv = FixityCsv::new(BufWriter::new(file))?;
-    let mut checked = Checked::default();
+    let mut checked = FixityReport::default();
     let mut before = 0;
     for row in &rows {
         let mut goes_on = |bytes: u64| {
             bar.set_position(before + bytes);
-            !stop.asked()
+            !stop.is_requested()
         };
         let Some(check) = check_fixity(&sources, row, &mut goes_on) else {
             bail!("stopped; no table was written");
@@ -95,7 +95,7 @@ fn write(file: File, context: &Context) -> anyhow::Result<Checked> {
     Ok(checked)
 }
 
-fn print(checked: &Checked, context: &mut Context) -> anyhow::Result<()> {
+fn print(checked: &FixityReport, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
     for check in &checked.told {
         let outcome = match check.outcome {

@@ -10,14 +10,14 @@ use serde::Serialize;
 
 /// An input that no longer yields the records that were loaded.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Unknown {
+pub(super) struct UnknownInput {
     pub(super) input: String,
     pub(super) why: String,
 }
 
-impl Unknown {
-    pub(super) fn of(row: &LedgerRow, why: String) -> Unknown {
-        Unknown {
+impl UnknownInput {
+    pub(super) fn of(row: &LedgerRow, why: String) -> UnknownInput {
+        UnknownInput {
             input: row.input.clone(),
             why,
         }
@@ -64,33 +64,33 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) fn of(rows: &[LedgerRow], unknown: &[Unknown]) -> Scope {
+    pub(super) fn of(rows: &[LedgerRow], unknown: &[UnknownInput]) -> Scope {
         let mut scope = Scope::default();
         for row in rows {
             match Extent::of(row) {
                 Extent::Whole => {}
                 Extent::Beginning => {
-                    scope.beginnings.insert(escaped(&row.input));
+                    scope.beginnings.insert(escape_name(&row.input));
                 }
                 Extent::Nothing => {
-                    scope.nothing.insert(escaped(&row.digest));
+                    scope.nothing.insert(escape_name(&row.digest));
                 }
             }
         }
-        scope.unknown = unknown.iter().map(|input| escaped(&input.input)).collect();
+        scope.unknown = unknown.iter().map(|input| escape_name(&input.input)).collect();
         scope
     }
 
     /// Returns the reason if a view cannot be compared because its rows are derived from all inputs
     /// together.
-    pub(super) fn refuses(&self, compared: Compared) -> Option<String> {
+    pub(super) fn refuses(&self, compared: Comparand) -> Option<String> {
         let of_one_input = compared.input_column().is_some();
         (!of_one_input && !self.unknown.is_empty())
             .then(|| "it is derived from all inputs, and the records of some are unknown".to_owned())
     }
 
     /// Returns the row in its compared form, or `None` if it is not compared.
-    pub(super) fn row<'r>(&self, compared: Compared, row: &'r [u8]) -> Option<Cow<'r, [u8]>> {
+    pub(super) fn row<'r>(&self, compared: Comparand, row: &'r [u8]) -> Option<Cow<'r, [u8]>> {
         let Some(column) = compared.input_column() else {
             return Some(row.into());
         };
@@ -105,7 +105,7 @@ impl Scope {
         if self.unknown.contains(input) {
             return None;
         }
-        if compared != Compared::Rows(Dump::View(View::Ledger)) {
+        if compared != Comparand::Rows(Dump::View(View::Ledger)) {
             return Some(row.into());
         }
         if columns
@@ -138,41 +138,41 @@ enum Column {
 /// A unit of comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(into = "&'static str")]
-pub(super) enum Compared {
+pub(super) enum Comparand {
     /// The rows of a dump.
     Rows(Dump),
     /// The totals that `weft status` shows.
     Totals,
 }
 
-impl Compared {
+impl Comparand {
     fn input_column(self) -> Option<Column> {
         match self {
-            Compared::Rows(Dump::View(View::Ledger | View::Quarantine)) => Some(Column::First),
-            Compared::Rows(Dump::View(View::Captures)) => Some(Column::BeforeLast),
-            Compared::Rows(Dump::Details(Details::Kinds | Details::IndexLines)) => Some(Column::Last),
-            Compared::Rows(_) | Compared::Totals => None,
+            Comparand::Rows(Dump::View(View::Ledger | View::Quarantine)) => Some(Column::First),
+            Comparand::Rows(Dump::View(View::Captures)) => Some(Column::BeforeLast),
+            Comparand::Rows(Dump::Details(Details::Kinds | Details::IndexLines)) => Some(Column::Last),
+            Comparand::Rows(_) | Comparand::Totals => None,
         }
     }
 }
 
-impl From<Compared> for &'static str {
-    fn from(compared: Compared) -> &'static str {
+impl From<Comparand> for &'static str {
+    fn from(compared: Comparand) -> &'static str {
         match compared {
-            Compared::Rows(rows) => rows.name(),
-            Compared::Totals => "totals",
+            Comparand::Rows(rows) => rows.name(),
+            Comparand::Totals => "totals",
         }
     }
 }
 
-impl fmt::Display for Compared {
+impl fmt::Display for Comparand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad((*self).into())
     }
 }
 
 /// Returns a name in its escaped form in dumps.
-fn escaped(name: &str) -> Vec<u8> {
+fn escape_name(name: &str) -> Vec<u8> {
     let name = name.replace('\\', "\\\\").replace('\t', "\\t");
     name.replace('\n', "\\n").replace('\r', "\\r").into_bytes()
 }
@@ -198,12 +198,12 @@ mod tests {
             row("d\t", "done", 9),
             row("e", "failed(x)", 0),
         ];
-        let unknown = super::Unknown {
+        let unknown = super::UnknownInput {
             input: "d\t".into(),
             why: String::new(),
         };
         let scope = Scope::of(&rows, &[unknown]);
-        let rows_of = |name: &str| Compared::Rows(name.parse().expect("a view"));
+        let rows_of = |name: &str| Comparand::Rows(name.parse().expect("a view"));
         let check = |view: &str, row: &str, expected: Option<&str>| {
             let found = scope.row(rows_of(view), row.as_bytes());
             assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{row}");

@@ -12,11 +12,12 @@ use warc_tools::check::{Checker, Finding, rules};
 use crate::commands::inspect::{Piece, files, package_note, pieces};
 use crate::commands::store::content;
 use crate::context::Context;
-use crate::exit::{Outcome, complain};
+use crate::exit::print_error;
+use crate::outcome::Outcome;
 use crate::stderr::progress_line;
+use crate::store_args::StoreArgs;
 use crate::style::clean;
 use crate::units::{count, counted};
-use crate::which_store::StoreArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,7 +71,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     context.remote_inputs.use_given(&args.place);
     let sources = context.remote_inputs.sources();
     let mut locations = files::expand(&args.inputs, &sources)?;
-    pass_over_quarantines(&mut locations, &args.inputs);
+    skip_quarantine_files(&mut locations, &args.inputs);
     let mut checker = Checker::new(args.advice);
     let mut outcome = Outcome::Done;
     for piece in pieces(&locations, &sources) {
@@ -95,7 +96,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             Err(error) => {
                 outcome = Outcome::Losses;
                 context.out.flush()?;
-                complain(&error, context);
+                print_error(&error, context);
             }
         }
     }
@@ -104,7 +105,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 
 /// Skips and reports quarantine files that `weft warc repair` put next to a file, unless they were
 /// named explicitly.
-fn pass_over_quarantines(locations: &mut Vec<String>, inputs: &[OsString]) {
+fn skip_quarantine_files(locations: &mut Vec<String>, inputs: &[OsString]) {
     let all: HashSet<String> = locations.iter().cloned().collect();
     locations.retain(|location| {
         let is_named = inputs.iter().any(|input| path_text(input.as_ref()) == *location);

@@ -8,9 +8,9 @@ use serde::Serialize;
 use warc::Compression;
 use warc_tools::dedup::{self, Deduplicated};
 
-use super::out::{CompressionArgs, Progress, check_out_dir, size_bytes};
+use super::output::{CompressionArgs, Progress, check_out_dir, size_bytes};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::clean;
 use crate::units::{bytes, count, counted};
 

@@ -11,15 +11,15 @@ use serde::Serialize;
 use warc::{Input, Kind};
 use warc_tools::extract::{Found, Which, find, open, whole};
 
-use super::out::{Progress, check_out};
+use super::output::{Progress, check_out};
 use crate::commands::inspect::files;
 use crate::commands::record::part::{Part, write_decoded, write_headers};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::PartFile;
+use crate::store_args::StoreArgs;
 use crate::style::clean;
 use crate::units::counted;
-use crate::which_store::StoreArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -126,7 +126,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         }
     }
     context.out.flush()?;
-    Ok(complain_of_damage(location, &found))
+    Ok(print_damage(location, &found))
 }
 
 impl WhichArgs {
@@ -227,7 +227,7 @@ fn write(
     Ok(())
 }
 
-fn complain_of_damage(location: &str, found: &[Found]) -> Outcome {
+fn print_damage(location: &str, found: &[Found]) -> Outcome {
     let mut outcome = Outcome::Done;
     for found in found {
         for defect in &found.defects {

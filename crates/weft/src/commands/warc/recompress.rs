@@ -9,9 +9,9 @@ use inputs::path_text;
 use serde::Serialize;
 use warc_tools::recompress::{self, Recompressed};
 
-use super::out::{CompressionArgs, Progress, check_out, size_bytes};
+use super::output::{CompressionArgs, Progress, check_out, size_bytes};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::{bytes, counted};
 

@@ -7,9 +7,9 @@ use inputs::path_text;
 use serde::Serialize;
 use warc_tools::repair::{self, Mend, Piece, Repaired, quarantine_paths};
 
-use super::out::{CompressionArgs, Progress, check_out, size_bytes};
+use super::output::{CompressionArgs, Progress, check_out, size_bytes};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::clean;
 use crate::units::{bytes, count, counted};
 

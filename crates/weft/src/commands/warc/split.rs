@@ -3,13 +3,15 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clap::builder::TypedValueParser;
 use inputs::path_text;
 use serde::Serialize;
 use warc_tools::split::{self, By, How, Split};
 
-use super::out::{CompressionArgs, Progress, check_out_dir, size_bytes};
+use super::output::{CompressionArgs, Progress, check_out_dir, size_bytes};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::flag_values::{choice, described};
+use crate::outcome::Outcome;
 use crate::style::clean;
 use crate::units::{bytes, counted, parse_bytes};
 
@@ -39,21 +41,19 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), group = "how")]
     records: Option<u64>,
     /// Make one part per host, record type or day
-    #[arg(long, value_enum, group = "how")]
-    by: Option<Key>,
+    #[arg(long, value_parser = keys(), group = "how")]
+    by: Option<By>,
     #[command(flatten)]
     compression: CompressionArgs,
 }
 
-/// The key by which records are grouped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Key {
-    /// The host of their URL.
-    Host,
-    /// Their type.
-    Type,
-    /// The day of their date.
-    Date,
+/// Returns the parser of keys by which records are grouped.
+fn keys() -> impl TypedValueParser<Value = By> {
+    choice([
+        (described("host", "The host of their URL"), By::Host),
+        (described("type", "Their type"), By::Type),
+        (described("date", "The day of their date"), By::Date),
+    ])
 }
 
 #[derive(Serialize)]
@@ -92,9 +92,7 @@ impl Args {
         match (self.size, self.records, self.by) {
             (Some(bytes), ..) => How::Size(bytes),
             (_, Some(records), _) => How::Records(records),
-            (.., Some(Key::Type)) => How::By(By::Type),
-            (.., Some(Key::Date)) => How::By(By::Date),
-            _ => How::By(By::Host),
+            (.., by) => How::By(by.unwrap_or(By::Host)),
         }
     }
 }

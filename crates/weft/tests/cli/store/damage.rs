@@ -43,17 +43,10 @@ fn a_wiped_volume_comes_back() {
     let kept = Kept::filled();
     kept.wipe("b");
     assert_eq!(kept.good(&["get", "crawls/2014/small.txt", "-"]), "small");
-    let census = kept.run(&["census"]);
-    assert_eq!(census.code, Some(1), "{}", census.stdout);
-    assert!(census.stdout.contains("not whole"), "{}", census.stdout);
+    kept.run(&["census"]).expect(1, &["not whole"], &[]);
     assert_eq!(kept.json(&["census"])[0]["replicas_missing"], 3);
-    let would = kept.run(&["repair", "--dry-run"]);
-    assert_eq!(would.code, Some(1));
-    assert!(
-        would.stdout.contains("3 missing replicas to make"),
-        "{}",
-        would.stdout
-    );
+    kept.run(&["repair", "--dry-run"])
+        .expect(1, &["3 missing replicas to make"], &[]);
     assert_eq!(kept.run(&["stat", "crawls/2014/small.txt"]).code, Some(1));
 
     let repaired = kept.good(&["repair"]);
@@ -79,9 +72,7 @@ fn a_flipped_bit_is_read_around_found_and_replaced() {
         std::fs::read(kept.place.path("copy")).expect("a file"),
         content(700_000)
     );
-    let scrub = kept.run(&["scrub"]);
-    assert_eq!(scrub.code, Some(1), "{}", scrub.stdout);
-    assert!(scrub.stdout.contains("1 bad"), "{}", scrub.stdout);
+    kept.run(&["scrub"]).expect(1, &["1 bad"], &[]);
     assert_eq!(kept.json(&["census"])[0]["replicas_bad"], 1);
     kept.good(&["repair"]);
     kept.good(&["census"]);
@@ -103,9 +94,7 @@ fn an_object_without_a_good_copy_is_an_error_not_wrong_bytes() {
     assert_eq!(run.code, Some(1));
     assert!(!kept.place.path("copy").exists());
     assert_eq!(kept.run(&["scrub"]).code, Some(1));
-    let repair = kept.run(&["repair"]);
-    assert_eq!(repair.code, Some(1));
-    assert!(repair.stdout.contains("lost"), "{}", repair.stdout);
+    kept.run(&["repair"]).expect(1, &["lost"], &[]);
     let lost = kept.json(&["census"])[0]["lost"].to_string();
     assert!(
         lost.contains("large.warc.gz") && lost.contains("small.txt"),
@@ -182,27 +171,19 @@ fn repair_that_finds_no_room_is_no_success() {
     flip(&large);
     small.fill_but(4 << 20);
 
-    let scrub = kept.run(&["scrub"]);
-    assert_eq!(scrub.code, Some(1), "{}", scrub.stdout);
-    assert!(scrub.stdout.contains("1 bad, 1 missing"), "{}", scrub.stdout);
-    let repair = kept.run(&["repair"]);
-    assert_eq!(repair.code, Some(1), "{}", repair.stdout);
-    for said in [
-        "failed: crawls/2014/large.warc.gz: copy failed: volume local/b is full",
-        "failed: crawls/2014/small.txt: ",
-        "2 replicas are still missing or bad",
-    ] {
-        assert!(
-            repair.stdout.contains(said),
-            "{said} is not in\n{}",
-            repair.stdout
-        );
-    }
+    kept.run(&["scrub"]).expect(1, &["1 bad, 1 missing"], &[]);
+    kept.run(&["repair"]).expect(
+        1,
+        &[
+            "failed: crawls/2014/large.warc.gz: copy failed: volume local/b is full",
+            "failed: crawls/2014/small.txt: ",
+            "2 replicas are still missing or bad",
+        ],
+        &[],
+    );
     let report = &kept.json(&["repair"])[0];
     assert_eq!((&report["failures"], &report["wanting"]), (&2.into(), &2.into()));
-    let scrub = kept.run(&["scrub"]);
-    assert_eq!(scrub.code, Some(1), "{}", scrub.stdout);
-    assert!(scrub.stdout.contains("known before"), "{}", scrub.stdout);
+    kept.run(&["scrub"]).expect(1, &["known before"], &[]);
     kept.check_troubled(&["volume local/b is full", "weft store repair"]);
 
     drop(std::fs::remove_file(kept.place.path("b/filler")));
@@ -219,13 +200,9 @@ fn a_put_that_fills_the_disk_says_so() {
         return;
     };
     place.write("large", &content(20_000_000));
-    let run = place.run(&["store", "put", "large", "bucket/", "--volume", "v"]);
-    assert_eq!(run.code, Some(1), "{}", run.stdout);
-    assert!(
-        run.stderr.contains("no room: volume local/v is full"),
-        "{}",
-        run.stderr
-    );
+    place
+        .run(&["store", "put", "large", "bucket/", "--volume", "v"])
+        .expect(1, &[], &["no room: volume local/v is full"]);
 }
 
 #[test]
@@ -274,9 +251,7 @@ fn status_tells_of_what_a_rebuilding_could_not_restore() {
 fn a_scrub_of_a_wiped_volume_does_not_find_all_well() {
     let kept = Kept::filled();
     kept.wipe("b");
-    let scrub = kept.run(&["scrub"]);
-    assert_eq!(scrub.code, Some(1), "{}", scrub.stdout);
-    assert!(scrub.stdout.contains("0 bad, 3 missing"), "{}", scrub.stdout);
+    kept.run(&["scrub"]).expect(1, &["0 bad, 3 missing"], &[]);
     let one = kept.good(&["scrub", "local/a"]);
     assert!(one.contains("nothing bad in the replicas read"), "{one}");
 }

@@ -10,7 +10,7 @@ use cluster::ConnectSettings;
 use policy::{Action, Plan, Policy, Ran, RunSettings, Shelf};
 
 use super::shelf::StoreShelf;
-use crate::commands::store::session::{Begin, with_store_until};
+use crate::commands::store::session::{StoreMode, with_store_until};
 use crate::outcome::WrongUse;
 use crate::stop::Stop;
 
@@ -68,7 +68,7 @@ impl<'a> Job<'a> {
             store,
         } = self;
         match store {
-            Some(place) => with_store_until(stop.clone(), place, Begin::Allowed, async |session| {
+            Some(place) => with_store_until(stop.clone(), place, StoreMode::Create, async |session| {
                 // This thread waits for the run's thread. The store's work is done by the threads
                 // of the runtime.
                 let shelf = StoreShelf::new(session);
@@ -104,7 +104,7 @@ fn act(
         });
         let mut told = Ok(());
         while !worker.is_finished() {
-            if stop.asked() || told.is_err() {
+            if stop.is_requested() || told.is_err() {
                 flag.store(true, Ordering::Relaxed);
             }
             if let Ok(act) = acts.recv_timeout(Duration::from_millis(20))

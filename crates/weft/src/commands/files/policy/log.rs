@@ -5,10 +5,10 @@ use std::io::Write;
 use ::catalogue::{ActRow, ActState};
 
 use super::{show, sum};
-use crate::commands::files::when::shown_ms;
-use crate::commands::files::{JsonPath, open, shown};
+use crate::commands::files::times::shown_ms;
+use crate::commands::files::{JsonPath, display_path, open};
 use crate::context::Context;
-use crate::exit::{NotFound, Outcome};
+use crate::outcome::{NotFound, Outcome};
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::count;
@@ -90,14 +90,14 @@ fn print(run: u64, act: u64, row: &ActRow, context: &mut Context) -> anyhow::Res
     let to = if row.to.is_empty() {
         String::new()
     } else {
-        format!(" -> {}", shown(&row.to))
+        format!(" -> {}", display_path(&row.to))
     };
     writeln!(
         context.out,
         "{run}.{act}  {}  {} {state}  {}{to}  {}",
         shown_ms(row.at_ms),
         clean(row.action.name()),
-        shown(&row.path),
+        display_path(&row.path),
         context.out.style.dim(&clean(&row.why)),
     )?;
     Ok(())

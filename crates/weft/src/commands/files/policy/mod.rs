@@ -7,14 +7,14 @@ use ::catalogue::ActState;
 use anyhow::Context as _;
 use policy::{Names, Policy, Rules, RunError};
 
-use super::{JsonPath, open, shown};
-use crate::commands::store::session::{Begin, Session, with_store};
+use super::{JsonPath, display_path, open};
+use crate::commands::store::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::exit::{NotFound, Outcome, WrongUse};
 use crate::flag_values::positive;
+use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::stop::Stop;
+use crate::store_args::{StoreArgs, place};
 use crate::units::{bytes, counted};
-use crate::which_store::{StoreArgs, place};
 use system::users::{gid, uid};
 
 mod job;
@@ -213,7 +213,7 @@ fn named(rules: Rules, names: &[String]) -> Result<Vec<Policy>, NotFound> {
 }
 
 /// Returns directories in which no policy may act: the archive's own directory.
-pub(crate) fn kept(archive: &Path) -> Vec<Vec<u8>> {
+pub(crate) fn protected_dirs(archive: &Path) -> Vec<Vec<u8>> {
     let archive = archive.canonicalize().unwrap_or_else(|_| archive.to_owned());
     vec![std::os::unix::ffi::OsStrExt::as_bytes(archive.as_os_str()).to_vec()]
 }
@@ -229,11 +229,16 @@ fn plan_all(
     let catalogue = open(context)?;
     let mut outcome = Outcome::Done;
     for policy in &policies {
-        match policy::plan(&catalogue, policy, &kept(&context.archive), system::time_ms()) {
+        match policy::plan(
+            &catalogue,
+            policy,
+            &protected_dirs(&context.archive),
+            system::time_ms(),
+        ) {
             Ok(plan) => show::plan(policy, &plan, limit, context)?,
             // The remaining policies can still be planned.
             Err(error) => {
-                crate::exit::complain(&error.into(), context);
+                crate::exit::print_error(&error.into(), context);
                 outcome = Outcome::Losses;
             }
         }
@@ -249,7 +254,7 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     let policies = named(rules, &args.names)?;
     let catalogue = open(context)?;
     policy::settle(&catalogue)?;
-    let kept = kept(&context.archive);
+    let protected = protected_dirs(&context.archive);
     let (mut outcome, mut stop) = (Outcome::Done, None);
     let mut is_any_due = false;
     for policy in &policies {
@@ -258,7 +263,7 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
         };
         let job = match is_due() {
             Ok(false) => continue,
-            Ok(true) => Job::plan(&catalogue, policy, &kept, &|| place(&args.store)),
+            Ok(true) => Job::plan(&catalogue, policy, &protected, &|| place(&args.store)),
             Err(error) => Err(error),
         };
         is_any_due = true;
@@ -266,7 +271,7 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
             Ok(job) => run_one(job, &mut stop, context)?,
             // The remaining policies can still be run.
             Err(error) => {
-                crate::exit::complain(&error, context);
+                crate::exit::print_error(&error, context);
                 Outcome::Losses
             }
         };
@@ -346,18 +351,22 @@ pub(super) fn undo(args: &UndoArgs, context: &mut Context) -> anyhow::Result<Out
     let run = runs.iter().find(|(number, _)| *number == args.run);
     let (_, row) = run.ok_or_else(|| NotFound(RunError::NoRun { run: args.run }.to_string()))?;
     let undone = if row.action.undo_needs_store() {
-        with_store(place(&args.store)?, Begin::Refused, async |session: &Session| {
-            let shelf = shelf::StoreShelf::new(session);
-            // Blocking must happen on another thread: this one drives the runtime.
-            let undone = std::thread::scope(|scope| {
-                let worker = scope.spawn(|| policy::undo(&catalogue, args.run, args.act, Some(&shelf)));
-                worker.join()
-            });
-            match undone {
-                Ok(undone) => Ok(undone?),
-                Err(_) => anyhow::bail!("the undo panicked: this is a bug in Weft"),
-            }
-        })?
+        with_store(
+            place(&args.store)?,
+            StoreMode::Existing,
+            async |session: &Session| {
+                let shelf = shelf::StoreShelf::new(session);
+                // Blocking must happen on another thread: this one drives the runtime.
+                let undone = std::thread::scope(|scope| {
+                    let worker = scope.spawn(|| policy::undo(&catalogue, args.run, args.act, Some(&shelf)));
+                    worker.join()
+                });
+                match undone {
+                    Ok(undone) => Ok(undone?),
+                    Err(_) => anyhow::bail!("the undo panicked: this is a bug in Weft"),
+                }
+            },
+        )?
     } else {
         policy::undo(&catalogue, args.run, args.act, None)?
     };
@@ -369,7 +378,7 @@ pub(super) fn undo(args: &UndoArgs, context: &mut Context) -> anyhow::Result<Out
             }))?;
         } else if let Some(error) = &undone.error {
             let error = context.out.style.bad(error);
-            writeln!(context.out, "{}: {error}", shown(&undone.path))?;
+            writeln!(context.out, "{}: {error}", display_path(&undone.path))?;
         }
     }
     if !context.json {

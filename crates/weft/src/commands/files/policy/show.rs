@@ -6,8 +6,8 @@ use ::catalogue::{ActRow, ActState};
 use policy::{Plan, Policy, Ran};
 
 use super::sum;
-use crate::commands::files::when::shown_ms;
-use crate::commands::files::{JsonPath, number, shown};
+use crate::commands::files::times::shown_ms;
+use crate::commands::files::{JsonPath, display_path, number};
 use crate::context::Context;
 use crate::units::{bytes, count, counted};
 
@@ -48,7 +48,7 @@ pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Con
             writeln!(
                 out,
                 "  {percent}  {}: {} on {}, {} now",
-                shown(&grown.path),
+                display_path(&grown.path),
                 bytes(number(grown.before.0)),
                 shown_ms(grown.before.1),
                 bytes(number(grown.size_bytes)),
@@ -74,7 +74,7 @@ pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Con
             out,
             "  {:>10}  {}",
             bytes(item.file.size_bytes),
-            shown(&item.path)
+            display_path(&item.path)
         )?;
     }
     if plan.items.len() > limit {
@@ -103,7 +103,7 @@ pub(super) fn act(act: &ActRow, lines: &mut usize, most: usize, context: &mut Co
     writeln!(
         context.out,
         "  {state} {}: {}",
-        shown(&act.path),
+        display_path(&act.path),
         crate::style::clean(&act.why)
     )?;
     Ok(())

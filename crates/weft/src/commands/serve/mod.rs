@@ -16,18 +16,18 @@ mod policies;
 use crate::ask;
 use crate::cache_args::CacheArgs;
 use crate::context::Context;
-use crate::exit::{NotFound, Outcome, WrongUse};
 use crate::gateway::{Gateway, GatewayArgs};
+use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::remote_inputs::PROGRAM as CACHE_PROGRAM;
 use crate::s3_face::{Face, FaceArgs, KEYS_FILE};
 use crate::sql_program::{PROGRAM, SqlProgram};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
+use crate::store_args::{ClusterArgs, parse_volume};
 use crate::store_node::StoreNode;
 use crate::style::clean;
 use crate::web_args::WebArgs;
-use crate::web_server::{Beside, WebServer};
-use crate::which_store::{ClusterArgs, parse_volume};
+use crate::web_server::{OtherServices, WebServer};
 use new_files::NewFiles;
 use policies::Policies;
 
@@ -164,7 +164,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     }
     // Report mistakes in the settings before an archive is created.
     let cache_settings = args.cache.settings(context)?;
-    let archive = ask::open_with(context, settings).map_err(told_to_create)?;
+    let archive = ask::open_with(context, settings).map_err(with_create_advice)?;
     // One cache for all readers of this process. Its directory may be inside the archive's.
     let cache = Cache::open(&cache_settings, CACHE_PROGRAM).context("open the cache")?;
     context.remote_inputs.set_cache(cache.clone());
@@ -193,7 +193,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         None => None,
     };
     let gateway = Gateway::start(&args.gateway, &args.face, keys, &cache)?;
-    let served = Beside {
+    let served = OtherServices {
         store: node.as_ref().map(StoreNode::storage),
         gateway: gateway.as_ref().map(Gateway::counts),
         cache: Some(cache),
@@ -218,19 +218,24 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     std::thread::scope(|scope| {
         scope.spawn(|| node.into_iter().for_each(StoreNode::end));
         scope.spawn(|| gateway.into_iter().for_each(Gateway::end));
-        scope.spawn(|| new_files.into_iter().for_each(new_files::Running::end));
-        scope.spawn(|| policies.into_iter().for_each(policies::Running::end));
+        scope.spawn(|| new_files.into_iter().for_each(new_files::RunningWatch::end));
+        scope.spawn(|| policies.into_iter().for_each(policies::RunningPolicies::end));
         server.end();
     });
     Ok(Outcome::Done)
 }
 
 /// Starts the web server, with the SQL program if it is available.
-fn start(archive: &Archive, beside: Beside, args: &Args, context: &Context) -> anyhow::Result<WebServer> {
+fn start(
+    archive: &Archive,
+    services: OtherServices,
+    args: &Args,
+    context: &Context,
+) -> anyhow::Result<WebServer> {
     let sql = if args.no_sql {
         None
     } else {
-        SqlProgram::prepare(context, beside.store.is_some(), args.flight.as_deref())?
+        SqlProgram::prepare(context, services.store.is_some(), args.flight.as_deref())?
     };
     if args.flight.is_some() && sql.is_none() {
         return Err(NotFound(format!(
@@ -238,7 +243,7 @@ fn start(archive: &Archive, beside: Beside, args: &Args, context: &Context) -> a
         ))
         .into());
     }
-    let server = WebServer::start(archive, beside, sql, &[args.web.settings()])?;
+    let server = WebServer::start(archive, services, sql, &[args.web.settings()])?;
     if args.flight.is_some()
         && let Err(error) = server.start_sql()
     {
@@ -249,7 +254,7 @@ fn start(archive: &Archive, beside: Beside, args: &Args, context: &Context) -> a
 }
 
 /// Adds advice to the error for a missing archive, which the user may want to create.
-fn told_to_create(error: anyhow::Error) -> anyhow::Error {
+fn with_create_advice(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref() {
         Some(OpenError::Missing { .. }) => {
             NotFound(format!("{error}; weft serve --create creates an empty one")).into()
@@ -290,10 +295,10 @@ fn announce(
             writeln!(context.out, "archived pages are replayed at {replay}")?;
         }
         if let Some(node) = node {
-            writeln!(context.out, "{}", node.said())?;
+            writeln!(context.out, "{}", node.announcement())?;
         }
         if let Some(gateway) = gateway {
-            writeln!(context.out, "{}", gateway.said())?;
+            writeln!(context.out, "{}", gateway.announcement())?;
         }
         for dir in &args.watch {
             let dir = clean(&inputs::path_text(dir));

@@ -4,7 +4,7 @@ use ::access::{Access, Rule};
 use archive::question::NumberedRule;
 
 /// Formats a rule as `deny prefix com,example)/ for readers except staff (why)`.
-pub(super) fn rule(rule: &Rule) -> String {
+pub(super) fn rule_text(rule: &Rule) -> String {
     let mut words = vec![match rule.access {
         Access::Allow => "allow".to_owned(),
         Access::Deny => "deny".to_owned(),
@@ -47,7 +47,7 @@ pub(super) fn rule(rule: &Rule) -> String {
 }
 
 /// Formats what a rule matches as `matches 12 captures of 3 URLs on example.com, a.example.com`.
-pub(super) fn matches(numbered: &NumberedRule) -> Option<String> {
+pub(super) fn matches_text(numbered: &NumberedRule) -> Option<String> {
     if !numbered.in_force {
         return Some("no longer in force".to_owned());
     }

@@ -9,10 +9,10 @@
 //! archives of the same captures dump the same bytes, regardless of order and interruptions, so the
 //! first difference between two dumps of a view is reported. The verified archive is only read.
 
-mod agree;
 mod compare;
 mod files;
-mod fresh;
+mod fingerprints;
+mod rebuilt;
 mod scope;
 
 use std::io::{Seek, Write};
@@ -29,14 +29,14 @@ use serde::Serialize;
 use crate::ask;
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::stop::Stop;
+use crate::store_args::StoreArgs;
 use crate::style::clean;
 use crate::units::{count, counted};
-use crate::which_store::StoreArgs;
-use compare::{Comparing, Comparison};
-use fresh::{Fresh, How, Manner};
-use scope::{Compared, Extent, Scope, Unknown};
+use compare::{Comparison, DumpComparison};
+use rebuilt::{RebuildMode, RebuildSettings, RebuiltArchive};
+use scope::{Comparand, Extent, Scope, UnknownInput};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -112,27 +112,33 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         .remote_inputs
         .sources()
         .with_own(archive::own_inputs(&context.archive));
-    let kept_out = kept_out(&archive)?;
-    let load = |manner| {
-        let how = How {
-            manner,
+    let kept_out = takedown_rules(&archive)?;
+    let load = |mode| {
+        let how = RebuildSettings {
+            mode,
             kept_out: &kept_out,
         };
-        Fresh::load(archive.dir(), &rows, &status, &sources, &stop, how)
+        RebuiltArchive::load(archive.dir(), &rows, &status, &sources, &stop, how)
     };
     // A damaged archive is compared row by row as far as it is readable.
     let agreed = if fingerprints.is_empty() {
         None
     } else {
-        agree::views(&archive, &status, &fingerprints, &rows, &load(Manner::Counted)?)?
+        fingerprints::compare_views(
+            &archive,
+            &status,
+            &fingerprints,
+            &rows,
+            &load(RebuildMode::Fingerprints)?,
+        )?
     };
     let (views, unknown) = match agreed {
         Some(views) => (views, Vec::new()),
         None => {
-            let fresh = load(Manner::Kept)?;
-            let scope = Scope::of(&rows, &fresh.unknown);
-            let views = compare_views(&archive, &status, &fresh, &scope)?;
-            (views, fresh.unknown)
+            let rebuilt = load(RebuildMode::AllViews)?;
+            let scope = Scope::of(&rows, &rebuilt.unknown);
+            let views = compare_views(&archive, &status, &rebuilt, &scope)?;
+            (views, rebuilt.unknown)
         }
     };
     let (epoch_after, _) = self::status(&archive)?;
@@ -172,7 +178,7 @@ struct Report {
     /// Parts that were not compared and need not be.
     notes: Vec<String>,
     /// Inputs whose records can no longer be read.
-    unknown: Vec<Unknown>,
+    unknown: Vec<UnknownInput>,
     damages: Vec<DamageRow>,
     views: Vec<Comparison>,
 }
@@ -183,7 +189,7 @@ fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {
 }
 
 /// Returns the rules of takedowns; captures they exclude are not expected in any view.
-fn kept_out(archive: &Archive) -> anyhow::Result<TakedownRules> {
+fn takedown_rules(archive: &Archive) -> anyhow::Result<TakedownRules> {
     let TakedownRulesBody { rules } = archive.ask(TakedownRulesQuestion {})?.body;
     serde_json::from_str(&rules).context("read the rules of takedowns")
 }
@@ -209,27 +215,32 @@ fn note(row: &LedgerRow) -> Option<String> {
 fn compare_views(
     archive: &Archive,
     status: &StatusBody,
-    fresh: &Fresh,
+    rebuilt: &RebuiltArchive,
     scope: &Scope,
 ) -> anyhow::Result<Vec<Comparison>> {
     let mut views = Vec::new();
     for view in VIEWS {
-        views.push(match scope.refuses(Compared::Rows(view)) {
-            Some(why) => Comparison::impossible(Compared::Rows(view), why),
-            None => compare_view(view, archive, fresh, scope)?,
+        views.push(match scope.refuses(Comparand::Rows(view)) {
+            Some(why) => Comparison::impossible(Comparand::Rows(view), why),
+            None => compare_view(view, archive, rebuilt, scope)?,
         });
     }
-    views.push(compare_totals(status, fresh, scope)?);
+    views.push(compare_totals(status, rebuilt, scope)?);
     Ok(views)
 }
 
 /// Dumps a view of the rebuilt archive to a file and compares the verified archive's dump with it.
-fn compare_view(view: Dump, archive: &Archive, fresh: &Fresh, scope: &Scope) -> anyhow::Result<Comparison> {
+fn compare_view(
+    view: Dump,
+    archive: &Archive,
+    rebuilt: &RebuiltArchive,
+    scope: &Scope,
+) -> anyhow::Result<Comparison> {
     let describe = || format!("compare {view}");
-    let mut expected = fresh.dump(view).with_context(describe)?;
+    let mut expected = rebuilt.dump(view).with_context(describe)?;
     expected.rewind().with_context(describe)?;
-    let compared = Compared::Rows(view);
-    let mut comparing = Comparing::new(compared, scope, expected);
+    let compared = Comparand::Rows(view);
+    let mut comparing = DumpComparison::new(compared, scope, expected);
     // If one table is unreadable, the others are still checked.
     if let Err(error) = archive.dump(view, DumpFormat::Tsv, &mut comparing) {
         return Ok(Comparison::impossible(compared, error.to_string()));
@@ -238,14 +249,14 @@ fn compare_view(view: Dump, archive: &Archive, fresh: &Fresh, scope: &Scope) -> 
 }
 
 /// Compares the totals that `weft status` shows, one per row.
-fn compare_totals(found: &StatusBody, fresh: &Fresh, scope: &Scope) -> anyhow::Result<Comparison> {
-    if let Some(why) = scope.refuses(Compared::Totals) {
-        return Ok(Comparison::impossible(Compared::Totals, why));
+fn compare_totals(found: &StatusBody, rebuilt: &RebuiltArchive, scope: &Scope) -> anyhow::Result<Comparison> {
+    if let Some(why) = scope.refuses(Comparand::Totals) {
+        return Ok(Comparison::impossible(Comparand::Totals, why));
     }
-    let mut expected = fresh.file()?;
-    write_totals(&status(&fresh.archive)?.1, &mut expected)?;
+    let mut expected = rebuilt.file()?;
+    write_totals(&status(&rebuilt.archive)?.1, &mut expected)?;
     expected.rewind()?;
-    let mut comparing = Comparing::new(Compared::Totals, scope, expected);
+    let mut comparing = DumpComparison::new(Comparand::Totals, scope, expected);
     write_totals(found, &mut comparing)?;
     Ok(comparing.finish()?)
 }
@@ -297,7 +308,7 @@ fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
     for note in &report.notes {
         writeln!(out, "note: {}", clean(note))?;
     }
-    for Unknown { input, why } in &report.unknown {
+    for UnknownInput { input, why } in &report.unknown {
         let unknown = out.style.bad("the records are unknown");
         writeln!(out, "{}: {unknown}: {}", clean(input), clean(why))?;
     }

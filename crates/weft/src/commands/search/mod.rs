@@ -12,12 +12,12 @@ use archive::question::{
     Answer, ConcordanceQuestion, Facet, SearchBody, SearchHit, SearchNote, SearchOrder, SearchQuestion,
     Snippet, SnippetPart, YearCount,
 };
-use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::flag_values::choice;
+use crate::outcome::Outcome;
 use crate::paging::{self, Paging};
 use crate::stdout::Out;
 use crate::style::{Style, clean, shell_word};
@@ -74,8 +74,8 @@ pub(crate) struct Args {
     #[arg(long)]
     facets: bool,
     /// Order of results: by relevance, newest or oldest capture first, or by URL
-    #[arg(long, value_enum, default_value_t = Sort::Relevance, hide_default_value = true)]
-    sort: Sort,
+    #[arg(long, default_value = ORDERS[0].0, value_parser = choice(ORDERS), hide_default_value = true)]
+    sort: SearchOrder,
     /// Include past versions of pages, even without at:, from: or to:
     #[arg(long)]
     all_versions: bool,
@@ -111,25 +111,13 @@ pub(crate) struct Args {
     paging: Paging,
 }
 
-/// The order of results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Sort {
-    Relevance,
-    Newest,
-    Oldest,
-    Url,
-}
-
-impl From<Sort> for SearchOrder {
-    fn from(sort: Sort) -> SearchOrder {
-        match sort {
-            Sort::Relevance => SearchOrder::Relevance,
-            Sort::Newest => SearchOrder::Newest,
-            Sort::Oldest => SearchOrder::Oldest,
-            Sort::Url => SearchOrder::Url,
-        }
-    }
-}
+/// The orders of results, with their names on the command line.
+const ORDERS: [(&str, SearchOrder); 4] = [
+    ("relevance", SearchOrder::Relevance),
+    ("newest", SearchOrder::Newest),
+    ("oldest", SearchOrder::Oldest),
+    ("url", SearchOrder::Url),
+];
 
 /// Runs `weft search`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
@@ -147,7 +135,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         after: args.paging.after,
         explain: args.explain,
         facets: args.facets,
-        order: args.sort.into(),
+        order: args.sort,
         all_versions: args.all_versions,
         per_site: args.per_site,
         distinct: args.distinct,
@@ -160,7 +148,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     if args.watch {
         return watch::run(question, context);
     }
-    let flags = again(&question);
+    let flags = repeat_flags(&question);
     if args.concordance.concordance {
         let question = ConcordanceQuestion {
             query: question.query,
@@ -180,7 +168,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 }
 
 /// Returns the flags that repeat the search.
-fn again(question: &SearchQuestion) -> String {
+fn repeat_flags(question: &SearchQuestion) -> String {
     let mut flags = match question.order {
         SearchOrder::Relevance => String::new(),
         SearchOrder::Newest => " --sort newest".to_owned(),
@@ -226,12 +214,12 @@ fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Co
         facet_text(facet, &mut context.out)?;
     }
     years_text(&body.years, &mut context.out)?;
-    let again = format!(
+    let next_page = format!(
         "weft search {}{flags}{}",
         shell_word(query),
         context.archive_flag()
     );
-    paging::more(&mut context.out, &again, body.next.as_deref())?;
+    paging::more(&mut context.out, &next_page, body.next.as_deref())?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! `weft export`: exports captures for other tools, as a package, a WARC file or an index.
 
 mod bag;
-mod found;
+mod search_selection;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,7 +14,7 @@ use export::{Exported, IndexForm, Subset};
 use super::search::export::{bar, report};
 use crate::ask;
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::PartFile;
 use crate::stop::Stop;
 use crate::style::clean;
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(conflicts_with_all = ["url_prefix", "collection"])]
     query: Vec<String>,
     #[command(flatten)]
-    of_query: found::Args,
+    of_query: search_selection::Args,
     /// Only captures of URLs that begin with this [default: all]
     #[arg(long, value_name = "URL")]
     url_prefix: Option<String>,
@@ -116,7 +116,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         };
         (part, Vec::new())
     } else {
-        let found = found::find(&archive, &args.of_query, &args.query.join(" "), &bar, &stop)?;
+        let found = search_selection::find(&archive, &args.of_query, &args.query.join(" "), &bar, &stop)?;
         for note in &found.notes {
             eprintln!("note: {}", clean(note));
         }
@@ -125,7 +125,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let mut progress = |done: u64| {
         bar.set_length(done);
         bar.set_position(done);
-        !stop.asked()
+        !stop.is_requested()
     };
     let exported = args
         .to
@@ -172,7 +172,7 @@ impl To {
     ) -> anyhow::Result<Exported> {
         if let Some(path) = &self.zipnum {
             let part = PartFile::begin_folder(path)?;
-            let making = part.making();
+            let making = part.temporary_path();
             let file = |name: &str| Ok::<_, std::io::Error>(BufWriter::new(File::create(making.join(name))?));
             let [mut members, mut second, mut places] =
                 [file("cdx-00000.gz")?, file("cluster.idx")?, file("cluster.loc")?];

@@ -13,7 +13,7 @@ use archive::{Archive, OpenSettings};
 use crate::ask;
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::outcome::{Outcome, WrongUse};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -130,10 +130,8 @@ fn take_down(archive: &Archive, takes: Takes, args: &Args, context: &mut Context
         limit: 0,
     })?;
     let outcome = outcome(&answer.body);
-    if context.json {
-        context.out.json(&answer.any())?
-    } else {
-        print::taken_down(&answer.body, context)?
+    if let Some(answer) = ask::print_if_json(answer, context)? {
+        print::taken_down(&answer.body, context)?;
     }
     Ok(outcome)
 }
@@ -150,10 +148,8 @@ fn forget_failed(archive: &Archive, context: &mut Context) -> anyhow::Result<Out
     let failed = ledger_rows(archive, Some(LedgerState::Failed))?;
     let inputs = failed.into_iter().map(|row| row.location).collect();
     let answer = archive.ask(Forget { inputs })?;
-    if context.json {
-        context.out.json(&answer.any())?
-    } else {
-        print::forgotten(&answer.body, context)?
+    if let Some(answer) = ask::print_if_json(answer, context)? {
+        print::forgotten(&answer.body, context)?;
     }
     Ok(Outcome::Done)
 }
@@ -163,10 +159,8 @@ fn undo(archive: &Archive, id: u32, context: &mut Context) -> anyhow::Result<Out
         id,
         who: system::users::own_name(),
     })?;
-    if context.json {
-        context.out.json(&answer.any())?
-    } else {
-        print::undone(&answer.body, context)?
+    if let Some(answer) = ask::print_if_json(answer, context)? {
+        print::undone(&answer.body, context)?;
     }
     Ok(Outcome::Done)
 }
@@ -178,10 +172,8 @@ fn purge(archive: &Archive, context: &mut Context) -> anyhow::Result<Outcome> {
     } else {
         Outcome::Losses
     };
-    if context.json {
-        context.out.json(&answer.any())?
-    } else {
-        print::purged(&answer.body, context)?
+    if let Some(answer) = ask::print_if_json(answer, context)? {
+        print::purged(&answer.body, context)?;
     }
     Ok(outcome)
 }

@@ -19,8 +19,8 @@ use self::part::{Part, write_headers, write_payload, write_record_head};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
-use crate::which_store::StoreArgs;
+use crate::outcome::Outcome;
+use crate::store_args::StoreArgs;
 
 /// Number of bytes read at a time.
 const PIECE_BYTES: usize = 256 << 10;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         .sources()
         .with_own(archive::own_inputs(&context.archive));
     match &args.out {
-        None => write_part(place, &sources, &args.part, &mut context.out.of_strangers())?,
+        None => write_part(place, &sources, &args.part, &mut context.out.untrusted())?,
         Some(path) => {
             let mut file = File::create(path).with_context(|| format!("create {}", path.display()))?;
             write_part(place, &sources, &args.part, &mut file)

@@ -20,21 +20,20 @@ use archive::question::{
     Answer, Body, DocumentScope, FactsPlace, JobBody, JobState, LinkScope, LoadRequest, OptionalStage,
 };
 use archive::{Archive, OpenSettings};
-use clap::ValueEnum;
 use inputs::LoadInput;
 use inputs::{FoundInput, Sources, found_inputs, is_address, path_of, path_text, without_secrets};
 use store::{Retention, RetentionMode};
 
 use crate::ask;
 use crate::commands::store::protect::MODES;
-use crate::commands::store::until::{end_of_date, end_of_span};
+use crate::commands::store::retention::{end_of_date, end_of_span};
 use crate::context::Context;
-use crate::exit::{NotFound, Outcome, WrongUse};
-use crate::flag_values::one_of;
+use crate::flag_values::{choice, one_of};
+use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
+use crate::store_args::{StoreArgs, place};
 use crate::style::clean;
-use crate::which_store::{StoreArgs, place};
 use progress::Progress;
 
 /// The file whose presence makes a directory an archive.
@@ -107,12 +106,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
     /// Links to keep: all, or only those to other domains (fixed by an archive's first load)
-    #[arg(long, value_enum)]
-    links: Option<Links>,
+    #[arg(long, value_parser = one_of([LinkScope::All, LinkScope::External], LinkScope::name))]
+    links: Option<LinkScope>,
     /// What search covers besides pages: nothing (none), plain text and feeds (text), or PDF, EPUB
     /// and office files as well (all) (fixed by an archive's first load) [default: all]
-    #[arg(long, value_enum, value_name = "WHICH", conflicts_with = "from_facts")]
-    documents: Option<Documents>,
+    #[arg(long, value_name = "WHICH", conflicts_with = "from_facts", value_parser = one_of([DocumentScope::None, DocumentScope::Text, DocumentScope::All], DocumentScope::name))]
+    documents: Option<DocumentScope>,
     /// Where to keep facts, open tables with a row for every capture and link: a folder,
     /// s3://bucket/name, store://bucket/name, or none (fixed by an archive's first load) [default:
     /// in the archive]
@@ -149,15 +148,15 @@ pub(crate) struct Args {
     retain_until: Option<u64>,
     /// Who may lift the protection: users allowed to run weft store retain (governance), or nobody
     /// (compliance)
-    #[arg(long, value_name = "MODE", default_value = MODES[0], requires = "retention", value_parser = one_of::<RetentionMode>(&MODES))]
+    #[arg(long, value_name = "MODE", default_value = MODES[0].0, requires = "retention", value_parser = choice(MODES))]
     retain_mode: RetentionMode,
     #[command(flatten)]
     common_crawl: common_crawl::Args,
     #[command(flatten)]
     place: StoreArgs,
     /// Measure without this stage (may be repeated): it is skipped, and nothing is recorded
-    #[arg(long, value_enum, value_name = "STAGE")]
-    stage_off: Vec<Stage>,
+    #[arg(long, value_name = "STAGE", value_parser = one_of(OptionalStage::ALL, OptionalStage::name))]
+    stage_off: Vec<OptionalStage>,
 }
 
 impl Args {
@@ -167,56 +166,6 @@ impl Args {
             mode: self.retain_mode,
             until_ms,
         })
-    }
-}
-
-/// Optional stages, which can be skipped to find the slowest one.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Stage {
-    Extract,
-    Weave,
-    Search,
-}
-
-impl From<Stage> for OptionalStage {
-    fn from(stage: Stage) -> OptionalStage {
-        match stage {
-            Stage::Extract => OptionalStage::Extract,
-            Stage::Weave => OptionalStage::Weave,
-            Stage::Search => OptionalStage::Search,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Links {
-    All,
-    External,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Documents {
-    None,
-    Text,
-    All,
-}
-
-impl From<Documents> for DocumentScope {
-    fn from(documents: Documents) -> DocumentScope {
-        match documents {
-            Documents::None => DocumentScope::None,
-            Documents::Text => DocumentScope::Text,
-            Documents::All => DocumentScope::All,
-        }
-    }
-}
-
-impl From<Links> for LinkScope {
-    fn from(links: Links) -> LinkScope {
-        match links {
-            Links::All => LinkScope::All,
-            Links::External => LinkScope::External,
-        }
     }
 }
 
@@ -260,13 +209,13 @@ fn facts_address(address: &str) -> anyhow::Result<String> {
 
 /// Runs `weft load`.
 pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    args.inputs = common_crawl::fetched(&args.inputs, &args.common_crawl, context)?;
+    args.inputs = common_crawl::fetch_inputs(&args.inputs, &args.common_crawl, context)?;
     let mut request = request(&args)?;
     // Must precede any look-up: from here on `store://` inputs refer to this store.
     context.remote_inputs.use_given(&args.place);
     let mut unkept = 0;
     if args.keep {
-        warn_of_empty_folders(&request, context);
+        warn_about_empty_folders(&request, context);
         let place = place(&args.place)?;
         (request.inputs, unkept) = keep::keep(&request, &args.keep_bucket, args.retention(), place, context)?;
         if request.inputs.is_empty() {
@@ -276,21 +225,21 @@ pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outco
     let mut settings = OpenSettings::default();
     // Retrying requires an existing archive.
     settings.create = !args.retry;
-    settings.links = args.links.map(LinkScope::from);
-    settings.documents = args.documents.map(DocumentScope::from);
+    settings.links = args.links;
+    settings.documents = args.documents;
     settings.facts = request.facts.clone();
     settings.facts_text = args.facts_text;
     if let Some(tables) = &args.from_facts {
         return from_facts::run(tables, &args, settings, context);
     }
     if !args.retry {
-        refuse_typo(&request, context)?;
+        refuse_if_all_missing(&request, context)?;
     }
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
     // With --keep the inputs are addresses by now, and the warning was printed before.
     if !args.keep {
-        warn_of_empty_folders(&request, context);
+        warn_about_empty_folders(&request, context);
     }
     if args.retry {
         return run_retry(&archive, &request, &stop, context);
@@ -316,7 +265,7 @@ fn run_retry(
     }
     for request in requests {
         outcome = outcome.max(run_request(archive, &request, stop, context)?);
-        if stop.asked() {
+        if stop.is_requested() {
             break;
         }
     }
@@ -325,7 +274,7 @@ fn run_retry(
 
 /// Fails instead of creating an archive if all inputs are missing: the names are mistyped, or the
 /// folder is wrong.
-fn refuse_typo(request: &LoadRequest, context: &Context) -> anyhow::Result<()> {
+fn refuse_if_all_missing(request: &LoadRequest, context: &Context) -> anyhow::Result<()> {
     let may_be_there =
         |input: &LoadInput| is_address(&input.path) || path_of(&input.path).symlink_metadata().is_ok();
     if context.archive.join(ARCHIVE_SETTINGS).exists() || request.inputs.iter().any(may_be_there) {
@@ -352,10 +301,10 @@ fn refuse_typo(request: &LoadRequest, context: &Context) -> anyhow::Result<()> {
 }
 
 /// Warns about folders without files. They do not fail the load, but are probably a mistake.
-fn warn_of_empty_folders(request: &LoadRequest, context: &Context) {
+fn warn_about_empty_folders(request: &LoadRequest, context: &Context) {
     for input in &request.inputs {
         let path = path_of(&input.path);
-        if path.is_dir() && !holds_a_file(&path) {
+        if path.is_dir() && !contains_a_file(&path) {
             let text = format!(
                 "{} {} contains no files",
                 context.err_style.warn("warning:"),
@@ -368,14 +317,14 @@ fn warn_of_empty_folders(request: &LoadRequest, context: &Context) {
 
 /// Returns whether `folder` contains any file at any depth. If it cannot be listed, the owner
 /// reports that.
-fn holds_a_file(folder: &Path) -> bool {
+fn contains_a_file(folder: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return true;
     };
     entries
         .filter_map(Result::ok)
         .any(|entry| match entry.file_type() {
-            Ok(kind) if kind.is_dir() => holds_a_file(&entry.path()),
+            Ok(kind) if kind.is_dir() => contains_a_file(&entry.path()),
             _ => true,
         })
 }
@@ -395,7 +344,7 @@ pub(crate) fn run_request(
         if unshown.is_ok() {
             unshown = progress.show(epoch, job, context);
         }
-        if stop.asked() && !stopping {
+        if stop.is_requested() && !stopping {
             stopping = true;
             progress.say("stopping at the next epoch (press Ctrl-C again to stop at once)");
         }
@@ -461,15 +410,15 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
             .map(|place| elsewhere(place, &here))
             .collect(),
         collection: args.collection.clone(),
-        links: args.links.map(LinkScope::from),
-        documents: args.documents.map(DocumentScope::from),
+        links: args.links,
+        documents: args.documents,
         facts: args.facts.as_deref().map(facts_place).transpose()?,
         facts_text: args.facts_text,
         rate_pages_per_s: args.rate,
         threads: args.threads.map(usize::from),
         verify: args.verify,
         epoch_bytes: args.epoch_bytes,
-        stages_off: args.stage_off.iter().copied().map(OptionalStage::from).collect(),
+        stages_off: args.stage_off.clone(),
     })
 }
 
@@ -499,7 +448,7 @@ fn input(name: &OsStr, here: &Path) -> Result<LoadInput, WrongUse> {
     let (typed, path) = match typed.to_str().filter(|typed| is_address(typed)) {
         Some(address) => (path_text(address.as_ref()), path_text(address.as_ref())),
         None => {
-            let typed = ask::path_typed(typed, here);
+            let typed = ask::path_or_escaped(typed, here);
             let path = path_text(&here.join(path_of(&typed)));
             (typed, path)
         }

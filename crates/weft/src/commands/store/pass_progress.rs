@@ -10,20 +10,20 @@ use crate::context::Context;
 use crate::units::{bytes, count, counted, per_second};
 
 /// The progress of a pass, shown on standard error if that is a terminal.
-pub(super) struct Pass {
+pub(super) struct PassProgress {
     bar: ProgressBar,
     begun: Instant,
 }
 
-impl Pass {
+impl PassProgress {
     /// Starts a pass over objects called `items`.
-    pub(super) fn new(items: &str, context: &Context) -> Pass {
+    pub(super) fn new(items: &str, context: &Context) -> PassProgress {
         let bar = if context.json || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
         } else {
             shown_bar(items)
         };
-        Pass {
+        PassProgress {
             bar,
             begun: system::now(),
         }
@@ -52,7 +52,7 @@ impl Pass {
     }
 }
 
-impl Drop for Pass {
+impl Drop for PassProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

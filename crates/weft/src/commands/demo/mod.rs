@@ -16,12 +16,12 @@ use listen::ListenAddress;
 use crate::ask;
 use crate::commands::load;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::sql_program::SqlProgram;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::style::shell_word;
-use crate::web_server::{Beside, WebServer};
+use crate::web_server::{OtherServices, WebServer};
 
 mod check;
 
@@ -59,23 +59,23 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         context.archive = cache.join("archive");
         context.archive_given = true;
     }
-    let mut archive = own(context)?;
+    let mut archive = open_owned(context)?;
     let input = cache.join("demo.warc.gz");
     let (web, changed) = write_input(&input)?;
     if own_folder && changed {
         // The pages of an earlier version of the demo do not belong in this one.
         drop(archive);
         std::fs::remove_dir_all(&context.archive).context("remove the previous demo")?;
-        archive = own(context)?;
+        archive = open_owned(context)?;
     }
     let loaded = load::run_request(&archive, &request(&input), &stop, context)?;
-    if stop.asked() {
+    if stop.is_requested() {
         return Ok(Outcome::Losses);
     }
     let sql = SqlProgram::prepare(context, false, None)?;
     let server = WebServer::start(
         &archive,
-        Beside::default(),
+        OtherServices::default(),
         sql,
         &addresses(args.listen.as_ref().map(|listen| listen.address)),
     )?;
@@ -94,7 +94,7 @@ fn cache_folder() -> anyhow::Result<PathBuf> {
     Ok(cache.join("weft/demo"))
 }
 
-fn own(context: &Context) -> anyhow::Result<Archive> {
+fn open_owned(context: &Context) -> anyhow::Result<Archive> {
     let mut settings = OpenSettings::default();
     settings.create = true;
     settings.own = true;
@@ -174,14 +174,14 @@ fn show(
             Outcome::Losses
         });
     }
-    invite(web, server, context)?;
+    print_invitation(web, server, context)?;
     stop.wait();
     progress_line("stopping (press Ctrl-C again to stop at once)");
     Ok(Outcome::Done)
 }
 
 /// Prints suggestions to try.
-fn invite(web: &Web, server: &WebServer, context: &mut Context) -> anyhow::Result<()> {
+fn print_invitation(web: &Web, server: &WebServer, context: &mut Context) -> anyhow::Result<()> {
     let url = server.url();
     let (page, query) = (shell_word(&web.url), shell_word(&web.query));
     let archive = shell_word(&context.archive.display().to_string());

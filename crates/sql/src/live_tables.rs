@@ -13,31 +13,31 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::keys;
-use crate::live_exec::LiveExec;
+use crate::live_exec::live_exec;
 use crate::tables::LiveTable;
 
 /// A live view of the cut that a statement holds.
-pub(crate) struct Live {
+pub(crate) struct LiveTableProvider {
     pub(crate) table: LiveTable,
     pub(crate) cut: Arc<Cut>,
     /// Restriction to the keys of a table function.
     pub(crate) range: DumpRange,
 }
 
-impl fmt::Debug for Live {
+impl fmt::Debug for LiveTableProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of epoch {}", self.table.view.name(), self.cut.epoch())
     }
 }
 
-impl Live {
+impl LiveTableProvider {
     fn range_of(&self, filter: &Expr) -> Option<DumpRange> {
         keys::range_of(filter, self.table.key_column()?)
     }
 }
 
 #[async_trait]
-impl TableProvider for Live {
+impl TableProvider for LiveTableProvider {
     fn schema(&self) -> SchemaRef {
         self.table.schema()
     }
@@ -69,7 +69,7 @@ impl TableProvider for Live {
             Some(projection) => projection.clone(),
             None => (0..self.table.schema().fields().len()).collect(),
         };
-        let exec = LiveExec::new(self.table, self.cut.clone(), range, projection)?;
+        let exec = live_exec(self.table, self.cut.clone(), range, &projection)?;
         Ok(Arc::new(exec.up_to(limit)))
     }
 }

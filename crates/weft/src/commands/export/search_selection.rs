@@ -23,7 +23,7 @@ pub(super) struct Args {
 }
 
 /// The outcome of a search.
-pub(super) struct Found {
+pub(super) struct SearchSelection {
     /// Captures to export.
     pub(super) chosen: Chosen,
     /// Results whose captures no longer exist.
@@ -40,8 +40,8 @@ pub(super) fn find(
     query: &str,
     bar: &ProgressBar,
     stop: &Stop,
-) -> anyhow::Result<Found> {
-    let mut found = Found {
+) -> anyhow::Result<SearchSelection> {
+    let mut found = SearchSelection {
         chosen: Chosen::new(format!("pages found by a search for {query}")),
         left_out: Vec::new(),
         notes: Vec::new(),
@@ -71,7 +71,7 @@ pub(super) fn find(
             if has_capture && !args.pages_only {
                 found.add_parts(archive, hit, stop)?;
             }
-            if stop.asked() {
+            if stop.is_requested() {
                 return Err(ExportError::Stopped(done).into());
             }
             done += 1;
@@ -85,7 +85,7 @@ pub(super) fn find(
     }
 }
 
-impl Found {
+impl SearchSelection {
     /// Adds the capture of a page. Returns whether the capture exists.
     fn add_page(&mut self, archive: &Archive, hit: &SearchHit) -> Result<bool, AskError> {
         let question = Record {
@@ -113,7 +113,7 @@ impl Found {
 
     fn add_parts(&mut self, archive: &Archive, hit: &SearchHit, stop: &Stop) -> Result<(), AskError> {
         let time = digits(&hit.fetch_time);
-        match check_page(archive, &hit.url, Some(&time), &mut |_| !stop.asked()) {
+        match check_page(archive, &hit.url, Some(&time), &mut |_| !stop.is_requested()) {
             Ok(page) => {
                 if page.is_cut {
                     let more = "has more embedded resources than the limit; the rest is not exported";

@@ -16,10 +16,11 @@ use serde_json::json;
 use warc::{Entry, Input as _, Reader, ReaderSettings};
 
 use crate::context::Context;
-use crate::exit::{Outcome, complain};
+use crate::exit::print_error;
+use crate::outcome::Outcome;
+use crate::store_args::StoreArgs;
 use crate::style::clean;
 use crate::units::counted;
-use crate::which_store::StoreArgs;
 use account::Account;
 use row::Row;
 
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             Err(error) => {
                 outcome = Outcome::Losses;
                 context.out.flush()?;
-                complain(&error, context);
+                print_error(&error, context);
             }
         }
     }

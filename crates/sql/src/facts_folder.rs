@@ -20,7 +20,7 @@ use crate::SqlError;
 const VERSION_DIGITS: usize = 20;
 
 /// A folder of tables.
-pub(crate) struct Place {
+pub(crate) struct FactsFolder {
     /// The address as the user typed it.
     address: String,
     /// The URL, ending in a slash.
@@ -31,13 +31,13 @@ pub(crate) struct Place {
     _remote: Remote,
 }
 
-impl Place {
+impl FactsFolder {
     /// Makes the folder `address`: a path, or `s3://bucket/name`. Nothing is read yet.
     ///
     /// # Errors
-    /// [`SqlError::Place`] if it is another kind of address, or malformed.
-    pub(crate) fn new(address: &str, remote: &Remote) -> Result<Place, SqlError> {
-        let failed = |why: String| SqlError::Place {
+    /// [`SqlError::FactsFolder`] if it is another kind of address, or malformed.
+    pub(crate) fn new(address: &str, remote: &Remote) -> Result<FactsFolder, SqlError> {
+        let failed = |why: String| SqlError::FactsFolder {
             address: address.to_owned(),
             why,
         };
@@ -60,7 +60,7 @@ impl Place {
                 None,
             )
         };
-        Ok(Place {
+        Ok(FactsFolder {
             address: address.to_owned(),
             root,
             bucket,
@@ -82,7 +82,7 @@ impl Place {
         let url = self
             .root
             .join(&format!("{table}/"))
-            .map_err(|error| SqlError::Place {
+            .map_err(|error| SqlError::FactsFolder {
                 address: self.address.clone(),
                 why: error.to_string(),
             })?;
@@ -105,13 +105,13 @@ impl Place {
             let dir = url.to_file_path().unwrap_or_else(|()| PathBuf::from(url.path()));
             return Ok(std::fs::read_dir(dir.join("_delta_log")).is_ok_and(|entries| {
                 let mut names = entries.flatten().map(|entry| entry.file_name());
-                names.any(|name| name.to_str().is_some_and(is_of_log))
+                names.any(|name| name.to_str().is_some_and(is_version_file))
             }));
         };
         let log = Path::from_url_path(url.path())?.join("_delta_log");
         let mut listing = bucket.list(Some(&log));
         while let Some(object) = listing.try_next().await? {
-            if object.location.filename().is_some_and(is_of_log) {
+            if object.location.filename().is_some_and(is_version_file) {
                 return Ok(true);
             }
         }
@@ -120,7 +120,7 @@ impl Place {
 }
 
 /// Returns whether a log file defines a version.
-fn is_of_log(name: &str) -> bool {
+fn is_version_file(name: &str) -> bool {
     let version = name.get(..VERSION_DIGITS);
     let is_numbered = version.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     is_numbered && (name.ends_with(".json") || name.ends_with(".parquet"))

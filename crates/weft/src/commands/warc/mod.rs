@@ -3,7 +3,7 @@
 mod check;
 mod dedup;
 mod extract;
-mod out;
+mod output;
 mod recompress;
 mod repair;
 mod split;
@@ -11,7 +11,7 @@ mod split;
 use clap::Subcommand;
 
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 
 const EXAMPLES: &str = "\
 Examples:

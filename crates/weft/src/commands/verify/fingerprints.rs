@@ -4,18 +4,18 @@ use archive::Archive;
 use archive::question::{Check, Details, Dump, FingerprintRow, LedgerRow, StatusBody, View};
 
 use super::compare::Comparison;
-use super::fresh::Fresh;
-use super::scope::{Compared, Scope};
+use super::rebuilt::RebuiltArchive;
+use super::scope::{Comparand, Scope};
 use super::{TOTALS, VIEWS, compare_view, numbers, status};
 
 /// Returns the result for all views if they match the inputs. Returns `None` if a row may differ or
 /// inputs are unknown.
-pub(super) fn views(
+pub(super) fn compare_views(
     archive: &Archive,
     found: &StatusBody,
     fingerprints: &[FingerprintRow],
     rows: &[LedgerRow],
-    counted: &Fresh,
+    counted: &RebuiltArchive,
 ) -> anyhow::Result<Option<Vec<Comparison>>> {
     if !counted.unknown.is_empty() {
         return Ok(None);
@@ -46,8 +46,8 @@ pub(super) fn views(
     let scope = Scope::of(rows, &counted.unknown);
     let mut views = Vec::new();
     for view in VIEWS {
-        let comparison = match counted_as(view) {
-            Some(of) => Comparison::same(Compared::Rows(view), rows_of(of)),
+        let comparison = match column_of_count(view) {
+            Some(of) => Comparison::same(Comparand::Rows(view), rows_of(of)),
             // Small views about the inputs themselves, which are compared by row.
             None => compare_view(view, archive, counted, &scope)?,
         };
@@ -56,13 +56,13 @@ pub(super) fn views(
         }
         views.push(comparison);
     }
-    views.push(Comparison::same(Compared::Totals, TOTALS.len() as u64));
+    views.push(Comparison::same(Comparand::Totals, TOTALS.len() as u64));
     Ok(Some(views))
 }
 
 /// Returns the fingerprint with as many rows as the view, or `None` for views that are compared by
 /// row.
-fn counted_as(view: Dump) -> Option<&'static str> {
+fn column_of_count(view: Dump) -> Option<&'static str> {
     Some(match view {
         Dump::View(View::Ledger | View::Quarantine) => return None,
         Dump::View(View::Captures) | Dump::Details(Details::Kinds) => "captures",

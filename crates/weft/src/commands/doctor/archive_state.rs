@@ -20,14 +20,14 @@ pub(super) fn findings(context: &Context) -> Vec<Finding> {
     settings.asks_only = true;
     settings.read_only = true;
     let mut findings = match ask::open_with(context, settings) {
-        Ok(archive) => of_archive(&archive),
-        Err(error) => vec![unopened(&error, context)],
+        Ok(archive) => archive_findings(&archive),
+        Err(error) => vec![open_failure(&error, context)],
     };
     findings.extend(cache_settings(context));
     findings
 }
 
-fn unopened(error: &anyhow::Error, context: &Context) -> Finding {
+fn open_failure(error: &anyhow::Error, context: &Context) -> Finding {
     let found = crate::exit::chain_text(error);
     let dir = context.archive.display();
     match error.downcast_ref() {
@@ -37,7 +37,7 @@ fn unopened(error: &anyhow::Error, context: &Context) -> Finding {
             "name the right folder with --archive or WEFT_ARCHIVE",
         ),
         // The directory may exist before an archive does, for example for a catalogue of files.
-        Some(OpenError::Missing { .. }) if holds_anything(&context.archive) => Finding::warning(
+        Some(OpenError::Missing { .. }) if has_contents(&context.archive) => Finding::warning(
             "archive",
             format!("{dir} contains no archive yet"),
             "weft load INPUT creates one; or name the right folder with --archive or WEFT_ARCHIVE",
@@ -75,11 +75,11 @@ fn unopened(error: &anyhow::Error, context: &Context) -> Finding {
     }
 }
 
-fn holds_anything(dir: &Path) -> bool {
+fn has_contents(dir: &Path) -> bool {
     std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-fn of_archive(archive: &Archive) -> Vec<Finding> {
+fn archive_findings(archive: &Archive) -> Vec<Finding> {
     let status = match archive.ask(Status {}) {
         Ok(answer) => answer,
         Err(error) => {
@@ -101,7 +101,7 @@ fn of_archive(archive: &Archive) -> Vec<Finding> {
             count(epoch)
         ),
     )];
-    findings.extend(behind(&status, epoch));
+    findings.extend(lost_epochs(&status, epoch));
     findings.extend(refusals(&status));
     findings.push(search(&status, epoch));
     if !status.facts_failure.is_empty() {
@@ -117,7 +117,7 @@ fn of_archive(archive: &Archive) -> Vec<Finding> {
 }
 
 /// Reports an index that lacks epochs which search or facts, derived from it, already have.
-fn behind(status: &StatusBody, epoch: u64) -> Option<Finding> {
+fn lost_epochs(status: &StatusBody, epoch: u64) -> Option<Finding> {
     let facts = status.facts.iter().map(|table| table.epoch).max().unwrap_or(0);
     let followers = facts.max(status.search_epoch);
     (followers > epoch).then(|| {

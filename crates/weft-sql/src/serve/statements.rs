@@ -41,7 +41,7 @@ impl Drop for Threads {
 
 /// Executes a limited number of statements at a time, each within a time limit.
 #[derive(Clone)]
-pub(super) struct Answers {
+pub(super) struct StatementRunner {
     pub(super) database: Arc<Database>,
     threads: Arc<Threads>,
     time_max: Duration,
@@ -50,7 +50,7 @@ pub(super) struct Answers {
 
 /// Options of a statement.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Terms {
+pub(super) struct StatementOptions {
     /// The epoch to show; the newest if `None`.
     pub(super) at_epoch: Option<u64>,
     /// Whether names of inputs are shown without their folders.
@@ -71,7 +71,7 @@ enum Piece {
 type Pieces = mpsc::Receiver<Result<Piece, SqlError>>;
 
 /// An answer with its first rows. Dropping it stops the statement.
-pub(super) struct Begun {
+pub(super) struct RunningStatement {
     pub(super) epoch: u64,
     pub(super) schema: SchemaRef,
     first: Option<RecordBatch>,
@@ -87,14 +87,14 @@ struct Rest {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Answers {
+impl StatementRunner {
     pub(super) fn new(
         database: Arc<Database>,
         threads: Threads,
         time_max: Duration,
         statements_max: usize,
-    ) -> Answers {
-        Answers {
+    ) -> StatementRunner {
+        StatementRunner {
             database,
             threads: Arc::new(threads),
             time_max,
@@ -104,7 +104,11 @@ impl Answers {
 
     /// Waits for a slot and for the first rows. By then most errors in a statement are known, so
     /// they can be reported before the response starts.
-    pub(super) async fn begin(&self, statement: &str, terms: Terms) -> Result<Begun, SqlError> {
+    pub(super) async fn begin(
+        &self,
+        statement: &str,
+        options: StatementOptions,
+    ) -> Result<RunningStatement, SqlError> {
         let deadline = Instant::now() + self.time_max;
         let permit = tokio::time::timeout_at(deadline, Arc::clone(&self.permits).acquire_owned()).await;
         let permit = permit
@@ -120,8 +124,8 @@ impl Answers {
             _permit: permit,
         };
         let mut settings = QuerySettings::default();
-        settings.at_epoch = terms.at_epoch;
-        settings.base_names = terms.base_names;
+        settings.at_epoch = options.at_epoch;
+        settings.base_names = options.base_names;
         let (database, statement) = (Arc::clone(&self.database), statement.to_owned());
         let Some(threads) = &self.threads.0 else {
             return Err(SqlError::Execution("the server is shutting down".into()));
@@ -140,7 +144,7 @@ impl Answers {
                 return Err(SqlError::Execution("the statement's thread failed".into()));
             }
         };
-        Ok(Begun {
+        Ok(RunningStatement {
             epoch: head.epoch,
             schema: head.schema,
             first: rest.rows().await.transpose()?,
@@ -202,11 +206,11 @@ impl Rest {
 
 impl Drop for Rest {
     fn drop(&mut self) {
-        self.stop.ask();
+        self.stop.request();
     }
 }
 
-impl Begun {
+impl RunningStatement {
     /// Returns the next rows; `None` after the last.
     pub(super) async fn next(&mut self) -> Option<Result<RecordBatch, SqlError>> {
         match self.first.take() {

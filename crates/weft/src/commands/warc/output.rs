@@ -9,12 +9,12 @@ use warc_tools::{WriteError, Written, WrittenFolder};
 
 use crate::commands::store::content;
 use crate::context::Context;
-use crate::exit::WrongUse;
+use crate::outcome::WrongUse;
 use crate::stop::Stop;
 
 /// The compression of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum To {
+pub(super) enum RecordCompression {
     /// One gzip member per record.
     Gzip,
     /// One zstd frame per record.
@@ -28,7 +28,7 @@ pub(super) enum To {
 pub(super) struct CompressionArgs {
     /// Compression of each record [default: from the extension of OUT, .gz, .zst or neither]
     #[arg(long, value_enum)]
-    pub(super) to: Option<To>,
+    pub(super) to: Option<RecordCompression>,
     /// Compression level: gzip 0 to 9 [default: 6], zstd 1 to 22 [default: 3]
     #[arg(long, value_name = "N")]
     level: Option<u32>,
@@ -36,12 +36,12 @@ pub(super) struct CompressionArgs {
 
 impl CompressionArgs {
     /// Returns the compression for a file of this name.
-    pub(super) fn of(&self, out: &Path) -> To {
+    pub(super) fn of(&self, out: &Path) -> RecordCompression {
         self.to.unwrap_or_else(
             || match out.extension().and_then(|extension| extension.to_str()) {
-                Some("gz") => To::Gzip,
-                Some("zst") => To::Zstd,
-                _ => To::None,
+                Some("gz") => RecordCompression::Gzip,
+                Some("zst") => RecordCompression::Zstd,
+                _ => RecordCompression::None,
             },
         )
     }
@@ -52,7 +52,7 @@ impl CompressionArgs {
         dictionary: Option<Vec<u8>>,
     ) -> Result<Compression, WrongUse> {
         let to = self.of(out);
-        if dictionary.is_some() && to != To::Zstd {
+        if dictionary.is_some() && to != RecordCompression::Zstd {
             return Err(WrongUse("a dictionary requires zstd; add --to zstd".to_owned()));
         }
         let level = |least: u32, most: u32, usual: u32| match self.level {
@@ -62,19 +62,19 @@ impl CompressionArgs {
             level => Ok(level.unwrap_or(usual)),
         };
         Ok(match to {
-            To::Gzip => Compression::Gzip {
+            RecordCompression::Gzip => Compression::Gzip {
                 level: level(0, 9, 6)?,
             },
-            To::Zstd => Compression::Zstd {
+            RecordCompression::Zstd => Compression::Zstd {
                 level: level(1, 22, 3)? as i32,
                 dictionary,
             },
-            To::None if self.level.is_some() => {
+            RecordCompression::None if self.level.is_some() => {
                 return Err(WrongUse(
                     "a level requires gzip or zstd; add --to gzip or --to zstd".to_owned(),
                 ));
             }
-            To::None => Compression::Plain,
+            RecordCompression::None => Compression::Plain,
         })
     }
 }
@@ -150,7 +150,7 @@ impl Progress {
         let bar: ProgressBar = content::bar(name, Some(size_bytes), self.quiet);
         let result = step(&mut |at| {
             bar.set_position(at);
-            !self.stop.asked()
+            !self.stop.is_requested()
         });
         bar.finish_and_clear();
         result

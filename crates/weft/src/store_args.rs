@@ -88,7 +88,7 @@ pub(crate) fn parse_volume(text: &str) -> Result<VolumeSettings, String> {
 /// # Errors
 /// Fails with [`WrongUse`] if neither names one, or the environment variable is invalid.
 pub(crate) fn place(args: &StoreArgs) -> Result<ConnectSettings, WrongUse> {
-    given(args).map_or_else(of_environment, Ok)
+    given(args).map_or_else(from_environment, Ok)
 }
 
 /// Returns the store that flags name, if any.
@@ -106,9 +106,9 @@ pub(crate) fn given(args: &StoreArgs) -> Option<ConnectSettings> {
 ///
 /// # Errors
 /// Fails with [`WrongUse`] if the variable is unset or invalid.
-pub(crate) fn of_environment() -> Result<ConnectSettings, WrongUse> {
+pub(crate) fn from_environment() -> Result<ConnectSettings, WrongUse> {
     match std::env::var(STORE_VARIABLE) {
-        Ok(text) if !text.is_empty() => of_text(&text),
+        Ok(text) if !text.is_empty() => from_text(&text),
         _ => Err(WrongUse(format!(
             "no store was named: give its volumes (--volume DIR, once per disk), a --config node.toml, or \
              a running cluster (--cluster cluster.toml --secret-file FILE), or set {STORE_VARIABLE}"
@@ -116,7 +116,7 @@ pub(crate) fn of_environment() -> Result<ConnectSettings, WrongUse> {
     }
 }
 
-fn of_text(text: &str) -> Result<ConnectSettings, WrongUse> {
+fn from_text(text: &str) -> Result<ConnectSettings, WrongUse> {
     // A name that ends in `.toml` is taken as a file even if it does not exist, so that the error
     // names the file.
     if Path::new(text).is_file() || text.ends_with(".toml") {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn described(text: &str) -> String {
-        match of_text(text) {
+        match from_text(text) {
             Ok(ConnectSettings::Volumes(volumes)) => {
                 let paths: Vec<String> = volumes.iter().map(|v| v.path.display().to_string()).collect();
                 format!("volumes {}", paths.join(" "))

@@ -17,7 +17,7 @@ use inputs::{Sources, path_text};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use super::scope::{Extent, Unknown};
+use super::scope::{Extent, UnknownInput};
 use crate::commands::status::ledger_rows;
 use crate::document_workers;
 use crate::stop::Stop;
@@ -30,42 +30,42 @@ const CHANGED: &str = "its content has changed since it was loaded";
 
 /// What to build from the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum RebuildMode {
     /// A ledger, a quarantine, and fingerprints of the other views.
-    Counted,
+    Fingerprints,
     /// All views.
-    Kept,
+    AllViews,
 }
 
 /// How inputs are loaded again.
 #[derive(Clone, Copy)]
-pub(super) struct How<'a> {
-    pub(super) manner: Manner,
+pub(super) struct RebuildSettings<'a> {
+    pub(super) mode: RebuildMode,
     /// The captures that takedowns of the archive exclude.
     pub(super) kept_out: &'a TakedownRules,
 }
 
 /// A rebuilt archive.
-pub(super) struct Fresh {
+pub(super) struct RebuiltArchive {
     // Must precede the folder: fields are dropped in order, and the archive must be closed first.
     pub(super) archive: Archive,
     folder: TempDir,
     /// Inputs that are missing or changed.
-    pub(super) unknown: Vec<Unknown>,
+    pub(super) unknown: Vec<UnknownInput>,
 }
 
-impl Fresh {
-    /// Loads the inputs of `rows` up to where they were loaded into the archive at `beside`, in the
+impl RebuiltArchive {
+    /// Loads the inputs of `rows` up to where they were loaded into the archive at `original`, in the
     /// same way.
     pub(super) fn load(
-        beside: &Path,
+        original: &Path,
         rows: &[LedgerRow],
         status: &StatusBody,
         sources: &Sources,
         stop: &Stop,
-        how: How<'_>,
-    ) -> anyhow::Result<Fresh> {
-        let parent = beside.parent().unwrap_or(beside);
+        how: RebuildSettings<'_>,
+    ) -> anyhow::Result<RebuiltArchive> {
+        let parent = original.parent().unwrap_or(original);
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix(".weft-verify-");
         // A read-only archive may be in a directory that cannot be written.
@@ -76,7 +76,7 @@ impl Fresh {
         let mut settings = OpenSettings::default();
         settings.create = true;
         settings.own = true;
-        settings.recount = how.manner == Manner::Counted;
+        settings.recount = how.mode == RebuildMode::Fingerprints;
         settings.links = Some(status.links_scope);
         settings.documents = Some(status.documents_scope);
         settings.document_reader = Some(document_workers::reader());
@@ -84,21 +84,21 @@ impl Fresh {
         // Facts are not a view.
         settings.facts = Some(FactsPlace::None);
         let archive = Archive::open_with(&folder.path().join("archive"), settings, sources.clone())?;
-        let mut fresh = Fresh {
+        let mut rebuilt = RebuiltArchive {
             archive,
             folder,
             unknown: Vec::new(),
         };
-        for request in fresh.requests(rows, sources, stop)? {
-            let (_, job) = fresh.archive.load(&request, &mut |_, _| !stop.asked())?;
+        for request in rebuilt.requests(rows, sources, stop)? {
+            let (_, job) = rebuilt.archive.load(&request, &mut |_, _| !stop.is_requested())?;
             check(&job)?;
         }
-        let loaded = ledger_rows(&fresh.archive, None)?;
+        let loaded = ledger_rows(&rebuilt.archive, None)?;
         let whole = rows.iter().filter(|row| Extent::of(row) == Extent::Whole);
-        fresh
+        rebuilt
             .unknown
             .extend(whole.filter_map(|row| unknown(row, &loaded)));
-        Ok(fresh)
+        Ok(rebuilt)
     }
 
     /// Writes all rows of a view to an unnamed temporary file.
@@ -132,7 +132,7 @@ impl Fresh {
                     match copy_beginning(row, sources, stop, &mut copy)? {
                         Ok(()) => copy.flush().context("write a copy")?,
                         Err(why) => {
-                            self.unknown.push(Unknown::of(row, why));
+                            self.unknown.push(UnknownInput::of(row, why));
                             continue;
                         }
                     }
@@ -173,7 +173,7 @@ fn copy_beginning(
     let mut piece = vec![0; BUFFER_BYTES];
     let mut at = 0;
     while at < size {
-        if stop.asked() {
+        if stop.is_requested() {
             bail!(STOPPED);
         }
         let room = BUFFER_BYTES.min(usize::try_from(size - at).unwrap_or(BUFFER_BYTES));
@@ -196,7 +196,7 @@ fn copy_beginning(
 }
 
 /// Returns the reason if the records of a completely loaded input are now unknown.
-fn unknown(row: &LedgerRow, loaded: &[LedgerRow]) -> Option<Unknown> {
+fn unknown(row: &LedgerRow, loaded: &[LedgerRow]) -> Option<UnknownInput> {
     let failed = |row: &LedgerRow| matches!(row.state, InputState::Failed { .. });
     let same = loaded
         .iter()
@@ -210,7 +210,7 @@ fn unknown(row: &LedgerRow, loaded: &[LedgerRow]) -> Option<Unknown> {
         Some(InputState::Failed { reason }) => reason.clone(),
         _ => CHANGED.to_owned(),
     };
-    Some(Unknown::of(row, why))
+    Some(UnknownInput::of(row, why))
 }
 
 const STOPPED: &str = "stopped; nothing was compared";

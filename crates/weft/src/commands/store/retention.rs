@@ -4,7 +4,7 @@ use format::date::{DAY_MS, DateTime};
 use serde::Serialize;
 use store::{Protection, RetentionMode};
 
-use crate::commands::files::when::moment_ms;
+use crate::commands::files::times::moment_ms;
 
 /// Longest retention, as in S3. A typo under `compliance` cannot be undone. A legal hold has no
 /// end.
@@ -12,7 +12,7 @@ const YEARS_MAX: i64 = 100;
 
 /// Protection as printed by `--json`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct ProtectionBody {
     /// End of the retention, if there is one.
     until: Option<String>,
     mode: Option<RetentionMode>,
@@ -21,7 +21,7 @@ pub(crate) struct Shown {
     in_force: bool,
 }
 
-impl Shown {
+impl ProtectionBody {
     pub(crate) fn of(protection: Protection) -> Self {
         Self {
             until: protection.retention.map(|retention| retention.until_text()),

@@ -10,11 +10,11 @@ use listen::ListenAddress;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::outcome::Outcome;
 use crate::style::clean;
 
+mod archive_state;
 mod finding;
-mod holdings;
 mod machine;
 mod ports;
 mod store;
@@ -51,7 +51,7 @@ struct Report<'a> {
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let mut findings = machine::findings(context);
     findings.extend(ports::findings(args.listen.address));
-    findings.extend(holdings::findings(context));
+    findings.extend(archive_state::findings(context));
     findings.extend(store::findings());
     let verdict = findings
         .iter()
