@@ -7,71 +7,69 @@
 //!   not on segments, merges, deletions not yet purged, or the order of loading.
 //! - Any text is a valid query. Parts that are not used are reported in notes.
 //!
+//! Modules, from below: `words` (texts to words), `query` (the language), `documents` (fields,
+//! keys, rows), `filter` (visible documents), `scoring`, `collect` (the best matches, facets),
+//! `snippet`, `index` (writing, commits, views), `answer`, `suggest`. Each uses only those before
+//! it.
+//!
 //! The crate does not read archives: it is given plain [`Document`]s, and asks its caller for the
 //! texts of the few pages that it shows a snippet of.
+//!
+//! ```
+//! use access::Sight;
+//! use search::{Change, Document, Query, SearchIndex, Settings};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let index = SearchIndex::open(folder.path(), Settings::default())?;
+//! let page = Document {
+//!     url_key: "com,example)/owls".to_owned(),
+//!     url: "http://example.com/owls".to_owned(),
+//!     title: "Owls".to_owned(),
+//!     text: "Owls hunt at night.".to_owned(),
+//!     ..Document::default()
+//! };
+//! index.apply(1, [Change::Upsert(Box::new(page))])?;
+//! index.flush()?;
+//!
+//! let query = Query { text: "owl".to_owned(), limit: 10, ..Query::default() };
+//! let results = index.search(&query, &Sight::everything(), &|_| None)?;
+//! assert_eq!(results.total, 1);
+//! assert_eq!(results.hits[0].url, "http://example.com/owls");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod answer;
-mod bm25;
-mod bucket_log;
-mod buckets;
 #[cfg(test)]
 mod cacm;
-mod check;
 mod collect;
-mod compile;
-mod crash;
-mod cursor;
 mod dates;
-mod doc_bits;
-mod document;
+mod documents;
 mod error;
-mod explain;
-mod facets;
-mod fence;
-mod forms;
-mod grouped;
+mod filter;
 mod index;
-mod keys;
-mod keys_query;
-mod like_query;
-mod likeness;
-mod live;
-mod near;
-mod near_duplicates;
-mod note;
 mod panics;
-mod phrase_docs;
-mod profile;
 mod query;
-mod queue;
-mod rank;
-mod results;
-mod rows;
-mod schema;
+mod scoring;
 mod settings;
 mod snippet;
 mod suggest;
-mod view;
-mod visible;
 mod words;
-mod words_query;
-mod writer;
-mod years;
 
-pub use check::Held;
-pub use crash::CRASH_POINTS;
-pub use cursor::is_cursor;
-pub use document::{Anchor, Change, Document, Gone, Original, TextCapture, Version};
+pub use answer::cursor::is_cursor;
+pub use answer::profile::{Profile, ProfileError};
+pub use answer::results::{Hit, Lines, Query, Ranking, Results, TextOf, TextSought};
+pub use collect::facets::{Facet, FacetValue};
+pub use collect::years::YearCount;
+pub use collect::{Group, Order};
+pub use documents::document::{Anchor, Change, Document, Gone, Original, TextCapture, Version};
 pub use error::{ApplyError, OpenError, SearchError};
+pub use index::check::Held;
+pub use index::crash::CRASH_POINTS;
 pub use index::{SearchIndex, Searches};
-pub use note::{Note, NoteKind};
-pub use profile::{Profile, ProfileError};
-pub use results::{
-    Facet, FacetValue, Group, Hit, Lines, Order, Query, Ranking, Results, TextOf, TextSought, YearCount,
-};
+pub use query::note::{Note, NoteKind};
 pub use settings::Settings;
 pub use snippet::{Line, SNIPPET_TEXT_BYTES_MAX, Snippet, SnippetPart};
 pub use suggest::{Suggestion, Suggestions};

@@ -7,7 +7,7 @@ use tantivy::TantivyError;
 /// Runs `read`, which reads the index. A panic is returned as an error with its message.
 ///
 /// Unwinding leaves no broken state: reading changes only caches, whose locks are not poisoned.
-pub(crate) fn caught<T, E: From<TantivyError>>(read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+pub(crate) fn catch_panics<T, E: From<TantivyError>>(read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -22,8 +22,8 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_error_with_its_text() {
-        let error = caught(|| -> tantivy::Result<()> { panic!("offset {} too large", 7) }).unwrap_err();
+        let error = catch_panics(|| -> tantivy::Result<()> { panic!("offset {} too large", 7) }).unwrap_err();
         assert!(error.to_string().contains("offset 7 too large"), "{error}");
-        assert_eq!(caught(|| Ok::<_, TantivyError>(7)).unwrap(), 7);
+        assert_eq!(catch_panics(|| Ok::<_, TantivyError>(7)).unwrap(), 7);
     }
 }

@@ -18,16 +18,18 @@ use rustc_hash::FxHashMap;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, SegmentReader, TERMINATED};
 
-use crate::compile::{Compiler, Mode};
-use crate::doc_bits::DocBits;
+use crate::answer::compile::{Compiler, Mode};
+use crate::answer::results::Ranking;
+use crate::documents::schema::TextFields;
 use crate::error::SearchError;
-use crate::forms::{Forms, Place};
+use crate::filter::doc_bits::DocBits;
+use crate::filter::visible::Bits;
 use crate::index::SearchIndex;
-use crate::panics::caught;
-use crate::query::{self, Parsed};
-use crate::results::Ranking;
-use crate::view::{Seen, View};
-use crate::visible::{Bits, Versions};
+use crate::index::view::{View, VisibleView};
+use crate::panics::catch_panics;
+use crate::query::Versions;
+use crate::query::{self, ParsedQuery};
+use crate::scoring::forms::Forms;
 use crate::words::{self, WRITTEN, Word, Words};
 
 /// Maximum time for an answer. The user continues typing in that time and would not read a later
@@ -38,7 +40,7 @@ const TIME_MAX: Duration = Duration::from_millis(250);
 const LETTERS_MIN: usize = 2;
 
 /// Number of the most frequent words that are counted together with the words before them.
-const BESIDE_MAX: usize = 50;
+const CANDIDATES_MAX: usize = 50;
 
 /// Maximum number of completions in one answer.
 const LIMIT_MAX: usize = 50;
@@ -73,7 +75,7 @@ impl SearchIndex {
     /// # Errors
     /// [`SearchError`] if the index cannot be read. The text never causes an error.
     pub fn suggest(&self, text: &str, limit: usize, sight: &Sight) -> Result<Suggestions, SearchError> {
-        caught(|| {
+        catch_panics(|| {
             let view = self.view();
             let deadline = system::now() + TIME_MAX;
             let rows = completions(&view, text, limit.min(LIMIT_MAX), sight, deadline)?;
@@ -87,7 +89,7 @@ impl SearchIndex {
 
 /// The text to complete.
 #[derive(Debug, PartialEq, Eq)]
-struct Typed<'t> {
+struct IncompleteWord<'t> {
     /// The text before the last word.
     before: &'t str,
     /// The last word, folded.
@@ -96,7 +98,7 @@ struct Typed<'t> {
 
 /// Returns the last word of a text if it can be completed: it ends the text, is long enough, and is
 /// not the value of a filter.
-fn typed(text: &str) -> Option<Typed<'_>> {
+fn incomplete_word(text: &str) -> Option<IncompleteWord<'_>> {
     let (mut words, mut word) = (Words::new(text), String::new());
     let mut last = None;
     while let Some(range) = words.next_into(&mut word) {
@@ -106,7 +108,7 @@ fn typed(text: &str) -> Option<Typed<'_>> {
     let is_long = words::is_pair(&beginning) || beginning.chars().count() >= LETTERS_MIN;
     let before = &text[..range.start];
     let piece = before.rsplit(char::is_whitespace).next().unwrap_or_default();
-    (is_long && !piece.contains(':')).then_some(Typed { before, beginning })
+    (is_long && !piece.contains(':')).then_some(IncompleteWord { before, beginning })
 }
 
 fn completions(
@@ -116,32 +118,32 @@ fn completions(
     sight: &Sight,
     deadline: Instant,
 ) -> tantivy::Result<Vec<Suggestion>> {
-    let Some(typed) = typed(text).filter(|_| limit > 0) else {
+    let Some(incomplete) = incomplete_word(text).filter(|_| limit > 0) else {
         return Ok(Vec::new());
     };
-    let seen = view.seen(sight, Versions::Current)?;
+    let visible_view = view.visible_to(sight, Versions::Current)?;
     let segments: Vec<Option<Bits>> = (0..view.searcher.segment_readers().len())
-        .map(|segment| seen.visible.of_segment(segment).cloned())
+        .map(|segment| visible_view.visible.of_segment(segment).cloned())
         .collect();
-    let parsed = query::parse(typed.before);
+    let parsed = query::parse(incomplete.before);
     let is_alone = parsed.clauses.is_empty();
-    let counter = Counter {
+    let counter = WordCounter {
         view,
         deadline,
-        place: Place {
+        text_fields: TextFields {
             words: view.fields.body,
             stems: view.fields.stems,
             // Anchor words are only for callers who may know of all links.
             anchors: None,
         },
     };
-    let most = if is_alone { limit } else { BESIDE_MAX };
-    let Some(mut best) = counter.most_frequent(&typed.beginning, &segments, most)? else {
+    let most = if is_alone { limit } else { CANDIDATES_MAX };
+    let Some(mut best) = counter.most_frequent(&incomplete.beginning, &segments, most)? else {
         return Ok(Vec::new());
     };
     if !is_alone {
-        let beside = documents_with(view, &seen, &parsed)?;
-        let Some(counted) = counter.counted_in(best, &beside)? else {
+        let context = documents_with(view, &visible_view, &parsed)?;
+        let Some(counted) = counter.count_in(best, &context)? else {
             return Ok(Vec::new());
         };
         best = counted;
@@ -150,7 +152,7 @@ fn completions(
     let row = |(pages, folded): (u64, String)| {
         let word = counter.written(&folded, &segments)?;
         Ok(Suggestion {
-            text: format!("{}{word}", typed.before),
+            text: format!("{}{word}", incomplete.before),
             word,
             pages,
         })
@@ -159,29 +161,33 @@ fn completions(
 }
 
 /// Returns the visible documents that match a query by their own words, by segment.
-fn documents_with(view: &View, seen: &Seen, parsed: &Parsed) -> tantivy::Result<Vec<Option<Bits>>> {
+fn documents_with(
+    view: &View,
+    visible_view: &VisibleView,
+    parsed: &ParsedQuery,
+) -> tantivy::Result<Vec<Option<Bits>>> {
     let ranking = Ranking {
         anchors: false,
         ..Ranking::default()
     };
-    let compiler = Compiler::new(view, seen, parsed, Versions::Current, ranking);
+    let compiler = Compiler::new(view, visible_view, parsed, Versions::Current, ranking);
     let query = compiler.compile(parsed, Mode::All)?;
-    let visible = &seen.visible;
+    let visible = &visible_view.visible;
     let bits = view.searcher.search(&query, &DocBits { visible })?;
     Ok(bits.into_iter().map(Some).collect())
 }
 
 /// Counts words.
-struct Counter<'v> {
+struct WordCounter<'v> {
     view: &'v View,
     deadline: Instant,
-    place: Place,
+    text_fields: TextFields,
 }
 
 /// Counts and folded words.
-type Counted = Vec<(u64, String)>;
+type WordCounts = Vec<(u64, String)>;
 
-impl Counter<'_> {
+impl WordCounter<'_> {
     fn is_late(&self) -> bool {
         system::now() > self.deadline
     }
@@ -193,11 +199,11 @@ impl Counter<'_> {
         beginning: &str,
         among: &[Option<Bits>],
         most: usize,
-    ) -> tantivy::Result<Option<Counted>> {
+    ) -> tantivy::Result<Option<WordCounts>> {
         let Some(bounds) = self.bounds(beginning)? else {
             return Ok(None);
         };
-        let mut best: Counted = Vec::with_capacity(most + 1);
+        let mut best: WordCounts = Vec::with_capacity(most + 1);
         for (bound, folded) in bounds {
             if best.len() == most && best.last().is_some_and(|(last, _)| bound < *last) {
                 break;
@@ -219,11 +225,11 @@ impl Counter<'_> {
 
     /// Returns the words with a prefix, each with an upper bound of its documents, greatest bound
     /// first. `None` if that takes too long.
-    fn bounds(&self, beginning: &str) -> tantivy::Result<Option<Counted>> {
+    fn bounds(&self, beginning: &str) -> tantivy::Result<Option<WordCounts>> {
         let mut bounds: FxHashMap<String, u64> = FxHashMap::default();
         let last = format!("{beginning}\u{10FFFF}");
         for reader in self.view.searcher.segment_readers() {
-            let index = reader.inverted_index(self.place.words)?;
+            let index = reader.inverted_index(self.text_fields.words)?;
             let mut terms = index.terms().range().ge(beginning).le(&last).into_stream()?;
             let mut number = 0_usize;
             while terms.advance() {
@@ -242,13 +248,13 @@ impl Counter<'_> {
                 }
             }
         }
-        let mut bounds: Counted = bounds.into_iter().map(|(word, bound)| (bound, word)).collect();
+        let mut bounds: WordCounts = bounds.into_iter().map(|(word, bound)| (bound, word)).collect();
         bounds.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         Ok(Some(bounds))
     }
 
     /// Counts the same words in other documents. Words without any are left out.
-    fn counted_in(&self, words: Counted, among: &[Option<Bits>]) -> tantivy::Result<Option<Counted>> {
+    fn count_in(&self, words: WordCounts, among: &[Option<Bits>]) -> tantivy::Result<Option<WordCounts>> {
         let mut counted = Vec::with_capacity(words.len());
         for (_, folded) in words {
             if self.is_late() {
@@ -266,7 +272,7 @@ impl Counter<'_> {
     fn count(&self, forms: &Forms, among: &[Option<Bits>]) -> tantivy::Result<u64> {
         let mut count = 0;
         for (reader, bits) in self.view.searcher.segment_readers().iter().zip(among) {
-            let docs = forms.open(reader, self.place, IndexRecordOption::Basic)?;
+            let docs = forms.open(reader, self.text_fields, IndexRecordOption::Basic)?;
             count += docs.count_live(reader, bits.as_ref());
         }
         Ok(count)
@@ -278,7 +284,7 @@ impl Counter<'_> {
         for (reader, bits) in self.view.searcher.segment_readers().iter().zip(among) {
             each_written(
                 reader,
-                self.place,
+                self.text_fields,
                 folded,
                 bits.as_ref(),
                 &mut |written, count| {
@@ -296,12 +302,12 @@ impl Counter<'_> {
 /// `among` that have it.
 fn each_written(
     reader: &SegmentReader,
-    place: Place,
+    text_fields: TextFields,
     folded: &str,
     among: Option<&Bits>,
     each: &mut dyn FnMut(&str, u64),
 ) -> tantivy::Result<()> {
-    let index = reader.inverted_index(place.words)?;
+    let index = reader.inverted_index(text_fields.words)?;
     let last = format!("{folded}{WRITTEN}\u{10FFFF}");
     let mut terms = index.terms().range().ge(folded).le(&last).into_stream()?;
     while terms.advance() {
@@ -334,10 +340,10 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<(&str, &str)>) {
-        let found = typed(text);
+        let found = incomplete_word(text);
         let found = found
             .as_ref()
-            .map(|typed| (typed.before, typed.beginning.as_str()));
+            .map(|incomplete| (incomplete.before, incomplete.beginning.as_str()));
         assert_eq!(found, expected);
     }
 

@@ -69,7 +69,7 @@ const SECRETS_END: &[&str] = &[
 const SECRETS_BEGIN: &[&str] = &["xamz", "xgoog", "xoss"];
 
 /// Parameters that limit what a signature next to them allows.
-const BESIDE_A_SIGNATURE: &[&str] = &[
+const SIGNATURE_PARAMETERS: &[&str] = &[
     "expires",
     "policy",
     "keypairid",
@@ -130,7 +130,10 @@ pub fn has_user(address: &str) -> bool {
 fn without_parameters(rest: &str) -> Cow<'_, str> {
     let (before, fragment) = split_before(rest, '#');
     let (path, query) = split_before(before, '?');
-    let kept = [kept_of(query), kept_of(fragment)];
+    let kept = [
+        without_secret_parameters(query),
+        without_secret_parameters(fragment),
+    ];
     if kept.iter().all(|kept| matches!(kept, Cow::Borrowed(_))) {
         Cow::Borrowed(rest)
     } else {
@@ -144,7 +147,7 @@ fn split_before(text: &str, mark: char) -> (&str, &str) {
 
 /// Removes the secrets from a query or a fragment with its mark. Returns an empty text if nothing
 /// else is in it.
-fn kept_of(part: &str) -> Cow<'_, str> {
+fn without_secret_parameters(part: &str) -> Cow<'_, str> {
     let Some(mark) = part.get(..1) else {
         return Cow::Borrowed(part);
     };
@@ -154,7 +157,7 @@ fn kept_of(part: &str) -> Cow<'_, str> {
         SECRETS.contains(&name)
             || SECRETS_BEGIN.iter().any(|begin| name.starts_with(begin))
             || SECRETS_END.iter().any(|end| name.ends_with(end))
-            || is_signed && BESIDE_A_SIGNATURE.contains(&name)
+            || is_signed && SIGNATURE_PARAMETERS.contains(&name)
     };
     let kept: Vec<&str> = pairs
         .iter()

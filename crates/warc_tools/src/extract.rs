@@ -56,8 +56,8 @@ pub fn find(
 ) -> Result<Vec<Found>, WriteError> {
     let wanted = match which {
         Which::At(offset) => return Ok(vec![verified(input, name, *offset, 0)?]),
-        Which::Id(id) => Wanted::Id(bare(id)),
-        Which::Url(url) => Wanted::Url(url_key(url).unwrap_or_else(|_| url.clone())),
+        Which::Id(id) => Matcher::Id(bare(id)),
+        Which::Url(url) => Matcher::Url(url_key(url).unwrap_or_else(|_| url.clone())),
     };
     let mut settings = ReaderSettings::default();
     settings.body_bytes_max = 0;
@@ -119,20 +119,20 @@ fn verified(input: &Arc<dyn Input>, name: &str, offset: u64, length: u64) -> Res
 }
 
 /// The value to compare each record with.
-enum Wanted<'a> {
+enum Matcher<'a> {
     Id(&'a str),
     /// The key of a URL, or the text itself if it is not a URL.
     Url(String),
 }
 
-impl Wanted<'_> {
+impl Matcher<'_> {
     fn is(&self, record: &Record) -> bool {
         match self {
-            Wanted::Id(wanted) => record
+            Matcher::Id(wanted) => record
                 .headers
                 .get("WARC-Record-ID")
                 .is_some_and(|id| bare(id) == *wanted),
-            Wanted::Url(wanted) => record
+            Matcher::Url(wanted) => record
                 .target()
                 .is_some_and(|url| url == wanted || url_key(url).is_ok_and(|key| key == *wanted)),
         }

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::Each;
-use crate::aside::{PREFIX, Written, folder_of, io_error, sync_folder};
 use crate::error::WriteError;
-use crate::proof::Proof;
+use crate::record_digests::RecordDigests;
+use crate::temp_output::{PREFIX, Written, folder_of, io_error, sync_folder};
 
 /// A temporary folder that is being filled.
 pub(crate) struct Folder {
@@ -26,12 +26,12 @@ pub struct WrittenFolder {
     out: PathBuf,
     files: Vec<Written>,
     /// Files that already have their final name in the folder.
-    named: Vec<(PathBuf, Proof)>,
+    named: Vec<(PathBuf, RecordDigests)>,
 }
 
 /// A folder of files that have the expected records.
 #[derive(Debug)]
-pub struct ProvedFolder {
+pub struct VerifiedFolder {
     dir: TempDir,
     out: PathBuf,
 }
@@ -80,7 +80,7 @@ impl Folder {
 
     /// Finishes writing of files that were written to the folder under their final names, and
     /// synced.
-    pub(crate) fn finish_named(self, named: Vec<(PathBuf, Proof)>) -> WrittenFolder {
+    pub(crate) fn finish_named(self, named: Vec<(PathBuf, RecordDigests)>) -> WrittenFolder {
         WrittenFolder {
             dir: self.dir,
             out: self.out,
@@ -102,26 +102,26 @@ impl WrittenFolder {
     ///
     /// # Errors
     /// As [`Written::prove`].
-    pub fn prove(self, each: &mut Each<'_>) -> Result<ProvedFolder, WriteError> {
+    pub fn prove(self, each: &mut Each<'_>) -> Result<VerifiedFolder, WriteError> {
         let mut before = 0;
         for file in self.files {
             let size_bytes = file.size_bytes();
             file.prove(&mut |at| each(before + at))?.put(false)?;
             before += size_bytes;
         }
-        for (path, proof) in self.named {
+        for (path, record_digests) in self.named {
             let file = File::open(&path).map_err(io_error("read again", &path))?;
-            proof.compare(Box::new(file), &path, &mut |at| each(before + at))?;
+            record_digests.compare(Box::new(file), &path, &mut |at| each(before + at))?;
             before += size_of(&path);
         }
-        Ok(ProvedFolder {
+        Ok(VerifiedFolder {
             dir: self.dir,
             out: self.out,
         })
     }
 }
 
-impl ProvedFolder {
+impl VerifiedFolder {
     /// Renames the folder to its path, durably. An existing folder must be empty.
     ///
     /// # Errors

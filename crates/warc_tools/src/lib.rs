@@ -11,22 +11,22 @@
 
 use sha2::{Digest as _, Sha256};
 
-mod aside;
 pub mod check;
 pub mod dedup;
 mod defects;
 mod error;
 pub mod extract;
 mod folder;
-mod proof;
 pub mod recompress;
+mod record_digests;
 pub mod repair;
 mod source;
 pub mod split;
+mod temp_output;
 
-pub use aside::{Proved, Written};
 pub use error::WriteError;
-pub use folder::{ProvedFolder, WrittenFolder};
+pub use folder::{VerifiedFolder, WrittenFolder};
+pub use temp_output::{Verified, Written};
 
 /// Called with the number of stored bytes read so far. Stops the work by returning false.
 pub type Each<'a> = dyn FnMut(u64) -> bool + 'a;

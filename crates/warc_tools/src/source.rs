@@ -7,10 +7,10 @@ use std::time::SystemTime;
 
 use warc::{Defect, Entry, Format, ReadError, Reader, ReaderSettings, Record, Span};
 
-use crate::aside::folder_of;
 use crate::defects::loses;
 use crate::error::WriteError;
-use crate::proof;
+use crate::record_digests;
+use crate::temp_output::folder_of;
 
 /// A file that is read, and must not change meanwhile.
 pub(crate) struct Original {
@@ -52,7 +52,11 @@ impl Original {
 
     /// Returns a reader of its records. Large ones are kept in temporary files next to `out`.
     pub(crate) fn reader(&self, out: &Path) -> Result<Reader, WriteError> {
-        Ok(proof::open(Box::new(self.file()?), &self.name(), folder_of(out))?)
+        Ok(record_digests::open(
+            Box::new(self.file()?),
+            &self.name(),
+            folder_of(out),
+        )?)
     }
 
     /// Returns the bytes from an offset on that are not a record, if there are any.
@@ -113,7 +117,7 @@ impl Source {
         let mut source = Source::open(path, out)?;
         let original = &source.original;
         let file = Box::new(original.file()?);
-        source.reader = proof::open_with(file, &original.name(), folder_of(out), true)?;
+        source.reader = record_digests::open_with(file, &original.name(), folder_of(out), true)?;
         Ok(source)
     }
 
@@ -143,7 +147,7 @@ impl Source {
         match format {
             Format::Arc(_) if self.reader.after_block_bytes() > 0 => {
                 let mut line_ends = Vec::new();
-                let keep = proof::keep(&self.out);
+                let keep = record_digests::keep(&self.out);
                 let mut after = self.reader.after_block().map_err(&keep)?;
                 after.read_to_end(&mut line_ends).map_err(&keep)?;
                 Ok(line_ends)

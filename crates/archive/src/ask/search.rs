@@ -2,31 +2,17 @@
 
 use std::sync::Arc;
 
-use search::{Hit, Profile, Query, Results, SearchError, TextSought};
+use search::{Hit, Query, Results, SearchError, TextSought};
 
 use super::basis::Basis;
 use super::cursor;
 use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 use crate::open_archive::OpenArchive;
-use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion, YearCount};
+use crate::question::{SearchBody, SearchHit, SearchQuestion};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
-    let profile: Profile = question.prefer.parse().map_err(AskError::bad_request)?;
-    let query = Query {
-        text: question.query.clone(),
-        limit: question.limit,
-        after: question.after.clone(),
-        explain: question.explain,
-        facets: question.facets,
-        order: question.order,
-        all_versions: question.all_versions,
-        per_site: question.per_site,
-        distinct: question.distinct,
-        profile,
-        near: question.near,
-        ..Query::default()
-    };
+    let query = question.to_query().map_err(AskError::bad_request)?;
     let visible = basis.visible();
     let results = found(basis, &visible, &query)?;
     let hits = results.hits.into_iter().map(|hit| search_hit(&visible, hit));
@@ -39,8 +25,8 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         shown_total: results.shown_total,
         search_epoch: results.epoch,
         took_ms: results.took_ms,
-        facets: results.facets.into_iter().map(facet).collect(),
-        years: results.years.into_iter().map(year).collect(),
+        facets: results.facets,
+        years: results.years,
         next: results.next,
     })
 }
@@ -113,24 +99,4 @@ fn search_hit(visible: &VisibleSnapshot<'_>, hit: Hit) -> Result<SearchHit, AskE
 /// Returns the size of a group; `None` for a result without a group.
 fn group(count: Option<u64>) -> Option<u64> {
     count.filter(|count| *count > 0)
-}
-
-pub(super) fn year(count: search::YearCount) -> YearCount {
-    YearCount {
-        year: count.year,
-        count: count.count,
-        documents: count.documents,
-    }
-}
-
-fn facet(facet: search::Facet) -> Facet {
-    let value = |value: search::FacetValue| FacetValue {
-        value: value.value,
-        count: value.count,
-        query: value.query,
-    };
-    Facet {
-        field: facet.field,
-        values: facet.values.into_iter().map(value).collect(),
-    }
 }

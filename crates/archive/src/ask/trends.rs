@@ -3,7 +3,7 @@
 use search::{NoteKind, Query, Results};
 
 use super::basis::Basis;
-use super::search::{found, year};
+use super::search::found;
 use crate::AskError;
 use crate::question::{TREND_QUERIES_MAX, TrendRow, Trends, TrendsBody};
 
@@ -48,7 +48,7 @@ fn row((query, results): (&String, Results)) -> TrendRow {
         .notes
         .iter()
         .all(|note| note.kind != NoteKind::MostOfTheWords);
-    let mut years: Vec<_> = results.years.into_iter().map(year).collect();
+    let mut years = results.years;
     if !has_all {
         years.iter_mut().for_each(|year| year.count = 0);
     }

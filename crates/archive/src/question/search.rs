@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use search::{
-    Note as SearchNote, NoteKind as SearchNoteKind, Order as SearchOrder, Snippet, SnippetPart,
+    Facet, FacetValue, Note as SearchNote, NoteKind as SearchNoteKind, Order as SearchOrder, Snippet,
+    SnippetPart, YearCount,
 };
 
 /// Asks for pages that match a query.
@@ -35,6 +36,43 @@ pub struct SearchQuestion {
     /// Whether to show only the first of several results with nearly the same text. Replaces
     /// `distinct`, which it includes.
     pub near: bool,
+}
+
+impl SearchQuestion {
+    /// Returns the query to the search index.
+    ///
+    /// # Errors
+    /// [`ProfileError`](search::ProfileError) if `prefer` is not a profile.
+    pub(crate) fn to_query(&self) -> Result<search::Query, search::ProfileError> {
+        // All fields are named, so that none is forgotten.
+        let SearchQuestion {
+            query,
+            limit,
+            after,
+            explain,
+            facets,
+            order,
+            all_versions,
+            per_site,
+            distinct,
+            prefer,
+            near,
+        } = self;
+        Ok(search::Query {
+            text: query.clone(),
+            limit: *limit,
+            after: after.clone(),
+            explain: *explain,
+            facets: *facets,
+            order: *order,
+            all_versions: *all_versions,
+            per_site: *per_site,
+            distinct: *distinct,
+            profile: prefer.parse()?,
+            near: *near,
+            ..search::Query::default()
+        })
+    }
 }
 
 /// Results of a search.
@@ -125,39 +163,4 @@ pub struct SearchHit {
     pub like: Option<String>,
     /// How the score was computed; absent unless the question set `explain`.
     pub explanation: Option<serde_json::Value>,
-}
-
-/// Versions of pages whose last capture is in a year.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct YearCount {
-    /// The year.
-    #[schemars(example = &2014)]
-    pub year: u64,
-    /// Number of results.
-    pub count: u64,
-    /// Number of all documents searched for that year, matching or not.
-    pub documents: u64,
-}
-
-/// Counts of one field over all results.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Facet {
-    /// Name of the field: `domain`, `year`, `type`, `language`, `suffix` or `collection`.
-    #[schemars(example = &"year")]
-    pub field: String,
-    /// Values of the field, most frequent first.
-    pub values: Vec<FacetValue>,
-}
-
-/// One value of a field and how many results have it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FacetValue {
-    /// The value as text.
-    #[schemars(example = &"2014")]
-    pub value: String,
-    /// Number of results that have the value.
-    pub count: u64,
-    /// The query that returns only these results.
-    #[schemars(example = &"example year:2014")]
-    pub query: String,
 }

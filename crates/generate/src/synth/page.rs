@@ -203,7 +203,7 @@ impl Crawl {
     }
 
     fn any_target(&self, rank: u64, random: &mut Random) -> Place {
-        let page = self.web.favourite(rank % self.web.pages);
+        let page = self.web.popular_page(rank % self.web.pages);
         let site = self.web.site_of(page).first;
         if random.chance(200) {
             Place::Article {

@@ -80,7 +80,7 @@ fn uuid(random: &mut Random) -> String {
 }
 
 /// Appends a random digest, for records whose payload is never written.
-pub(super) fn made_up_digest(random: &mut Random, out: &mut String) {
+pub(super) fn fake_digest(random: &mut Random, out: &mut String) {
     out.push_str("sha1:");
     for _ in 0..4 {
         let bits = random.bits();

@@ -8,7 +8,7 @@ use super::ballast::{Ballasts, push};
 use super::member::Members;
 use super::page::{Crawl, Link, Page, Visit};
 use super::random::Random;
-use super::record::{Facts, append_head, made_up_digest, warcinfo_id};
+use super::record::{Facts, append_head, fake_digest, warcinfo_id};
 use super::warc::{append_around, plain_length, url_parts};
 
 /// Number of pieces of ballast in a page: a visit then has about 9.6 KB compressed.
@@ -25,7 +25,7 @@ pub(super) struct WatForm {
 }
 
 /// A WAT record being built.
-struct Maker<'a> {
+struct Generator<'a> {
     page: &'a Page,
     facts: &'a Facts,
     warcinfo: &'a str,
@@ -45,7 +45,7 @@ impl WatForm {
         out: &mut Vec<u8>,
     ) {
         let seed = crawl.web.seed;
-        let mut maker = Maker {
+        let mut maker = Generator {
             page,
             facts: &Facts::of(seed, visit),
             warcinfo: &warcinfo_id(seed),
@@ -66,7 +66,7 @@ impl WatForm {
     }
 }
 
-impl Maker<'_> {
+impl Generator<'_> {
     fn append_request(&mut self, members: &mut Members, out: &mut Vec<u8>) {
         let (_, path, host) = url_parts(self.page);
         let mut json = self.container();
@@ -143,7 +143,7 @@ impl Maker<'_> {
             json,
             format_args!(r#""Actual-Content-Length":"{length}","Trailing-Slop-Length":"4","Block-Digest":""#),
         );
-        made_up_digest(&mut self.random, json);
+        fake_digest(&mut self.random, json);
         push(
             json,
             format_args!(
@@ -163,7 +163,7 @@ impl Maker<'_> {
                     self.facts.request_id
                 ),
             );
-            made_up_digest(&mut self.random, json);
+            fake_digest(&mut self.random, json);
             json.push_str(r#"","WARC-Identified-Payload-Type":"text/html"#);
         }
         json.push_str(r#""}}}"#);
@@ -201,7 +201,7 @@ impl Maker<'_> {
             &mut json,
             format_args!(r#"]}},"Entity-Length":"{length}","Entity-Digest":""#),
         );
-        made_up_digest(&mut self.random, &mut json);
+        fake_digest(&mut self.random, &mut json);
         json.push_str(r#"","Entity-Trailing-Slop-Length":"0"},"#);
         let id = &self.facts.response_id;
         let content_type = "application/http; msgtype=response";

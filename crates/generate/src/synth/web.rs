@@ -83,7 +83,7 @@ impl Web {
     }
 
     /// Returns the page at `rank` among the most popular link targets: a bijection on the pages.
-    pub(super) fn favourite(&self, rank: u64) -> u64 {
+    pub(super) fn popular_page(&self, rank: u64) -> u64 {
         let mut page = rank;
         loop {
             page = self.scatter_within(page);
@@ -126,14 +126,14 @@ impl Web {
 
     /// Returns the random numbers that decide the style of a site's URLs: https or http, `www.` or
     /// not, style of paths.
-    fn manners(&self, site: u64) -> Random {
+    fn url_style(&self, site: u64) -> Random {
         Random::of(self.seed, &[1, site])
     }
 
     /// Appends the origin of a place, such as `https://www.name.com`.
     pub(super) fn append_origin(&self, place: Place, out: &mut String) {
         let site = self.site_of_place(place);
-        let mut random = self.manners(site);
+        let mut random = self.url_style(site);
         out.push_str(if random.chance(850) { "https://" } else { "http://" });
         let www = random.chance(600);
         match self.side_host(place, site) {
@@ -183,7 +183,7 @@ impl Web {
         if page == site {
             return;
         }
-        let style = self.manners(site).bits() >> 62;
+        let style = self.url_style(site).bits() >> 62;
         let mut random = Random::of(self.seed, &[5, page]);
         match style {
             0 => {

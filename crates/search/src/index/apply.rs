@@ -5,10 +5,10 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::shared::{Shared, State};
-use crate::document::{Change, Document, Gone};
+use crate::documents::document::{Change, Document, Gone};
+use crate::documents::keys::{self, DeleteQuery, KeyDocuments};
 use crate::error::ApplyError;
-use crate::keys::{self, Keys, OfKey};
-use crate::queue::Queued;
+use crate::index::queue::QueuedDocument;
 
 /// How long to wait for room in the queue before checking that the writer is alive.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
@@ -26,15 +26,15 @@ const BYTES_MAX: usize = 8 << 20;
 /// Changes that are written together: replaced documents are deleted first, then documents are
 /// added. No key occurs twice, so the order of the changes does not matter.
 #[derive(Default)]
-struct Portion {
-    deleted: FxHashMap<u64, OfKey>,
+struct Batch {
+    deleted: FxHashMap<u64, KeyDocuments>,
     added: Vec<Document>,
     /// Hashes of the keys of both.
     hashes: FxHashSet<u64>,
     bytes: usize,
 }
 
-impl Portion {
+impl Batch {
     /// Returns whether a change of a key with this hash must wait for the next batch.
     fn is_full_for(&self, hash: u64) -> bool {
         self.hashes.len() >= DOCUMENTS_MAX || self.bytes >= BYTES_MAX || self.hashes.contains(&hash)
@@ -50,12 +50,12 @@ impl Portion {
         self.deleted(hash, url_key).past = gone;
     }
 
-    fn deleted(&mut self, hash: u64, url_key: String) -> &mut OfKey {
+    fn deleted(&mut self, hash: u64, url_key: String) -> &mut KeyDocuments {
         self.hashes.insert(hash);
         let bytes = &mut self.bytes;
         self.deleted.entry(hash).or_insert_with(|| {
             *bytes += url_key.len();
-            OfKey {
+            KeyDocuments {
                 url_key,
                 current: false,
                 past: Gone::Since(Vec::new()),
@@ -72,7 +72,7 @@ impl Portion {
 
 /// The known state of the index before an epoch.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum PriorState {
     /// Exactly the state that the changes follow: no inserted key has a document.
     Exact,
     /// Like `Exact`, and empty.
@@ -105,10 +105,10 @@ impl Shared {
             return Ok(());
         }
         let before = match since {
-            Some(since) if since != state.applied => Before::Unknown,
-            Some(0) => Before::Empty,
-            Some(_) => Before::Exact,
-            None => Before::Unknown,
+            Some(since) if since != state.applied => PriorState::Unknown,
+            Some(0) => PriorState::Empty,
+            Some(_) => PriorState::Exact,
+            None => PriorState::Unknown,
         };
         if let Err(error) = self.write_all(&mut state, before, changes) {
             return Err(self.fail(&mut state, error));
@@ -135,11 +135,11 @@ impl Shared {
         let replaced = self.writer(state).and_then(|writer| writer.delete_each());
         let written = replaced.and_then(|()| {
             // Buckets start in a new log, which the commit refers to.
-            state.told.clear();
-            state.unseen.clear();
+            state.bucket_changes.clear();
+            state.unpublished_buckets.clear();
             state.log = state.log.next();
             state.view_follows = false;
-            self.write_all(state, Before::Empty, pages)
+            self.write_all(state, PriorState::Empty, pages)
         });
         written.map_err(|error| self.fail(state, error))
     }
@@ -147,14 +147,14 @@ impl Shared {
     fn write_all(
         &self,
         state: &mut State,
-        before: Before,
+        before: PriorState,
         changes: &mut dyn Iterator<Item = Change>,
     ) -> tantivy::Result<()> {
-        let mut portion = Portion::default();
+        let mut batch = Batch::default();
         for change in changes {
             let hash = keys::hash(change.url_key());
-            if portion.is_full_for(hash) {
-                self.write(state, std::mem::take(&mut portion))?;
+            if batch.is_full_for(hash) {
+                self.write(state, std::mem::take(&mut batch))?;
             }
             let change = match change {
                 Change::Past {
@@ -163,55 +163,55 @@ impl Shared {
                     gone,
                     put,
                 } => {
-                    if before != Before::Empty || state.documents_waiting > 0 {
-                        portion.delete_past(hash, url_key, replaced(gone, &put));
+                    if before != PriorState::Empty || state.documents_waiting > 0 {
+                        batch.delete_past(hash, url_key, replaced(gone, &put));
                     }
                     for document in put {
-                        portion.add(hash, document);
+                        batch.add(hash, document);
                     }
                     *current
                 }
                 change => change,
             };
             match change {
-                Change::Insert(document) if before != Before::Unknown => {
+                Change::Insert(document) if before != PriorState::Unknown => {
                     // A page without in-links needs no bucket, unless an earlier page of this key
                     // had one.
-                    if document.inlink_bucket > 0 || state.told.contains_key(&hash) {
-                        state.told.insert(hash, document.inlink_bucket);
+                    if document.inlink_bucket > 0 || state.bucket_changes.contains_key(&hash) {
+                        state.bucket_changes.insert(hash, document.inlink_bucket);
                     }
-                    portion.add(hash, *document);
+                    batch.add(hash, *document);
                 }
                 Change::Insert(document) | Change::Upsert(document) => {
-                    state.told.insert(hash, document.inlink_bucket);
-                    portion.delete(hash, document.url_key.clone());
-                    portion.add(hash, *document);
+                    state.bucket_changes.insert(hash, document.inlink_bucket);
+                    batch.delete(hash, document.url_key.clone());
+                    batch.add(hash, *document);
                 }
                 // Changes from the beginning of history also delete keys that have no page.
-                Change::Delete(_) if before == Before::Empty && state.documents_waiting == 0 => {}
+                Change::Delete(_) if before == PriorState::Empty && state.documents_waiting == 0 => {}
                 Change::Delete(url_key) => {
-                    state.told.insert(hash, 0);
-                    portion.delete(hash, url_key);
+                    state.bucket_changes.insert(hash, 0);
+                    batch.delete(hash, url_key);
                 }
                 Change::Bucket(_, bucket) => {
-                    state.told.insert(hash, bucket);
+                    state.bucket_changes.insert(hash, bucket);
                 }
                 // A `Past` change never contains another one.
                 Change::Past { .. } => {}
             }
         }
-        self.write(state, portion)
+        self.write(state, batch)
     }
 
-    fn write(&self, state: &mut State, portion: Portion) -> tantivy::Result<()> {
-        state.documents_waiting += portion.hashes.len() as u64;
+    fn write(&self, state: &mut State, batch: Batch) -> tantivy::Result<()> {
+        state.documents_waiting += batch.hashes.len() as u64;
         let writer = self.writer(state)?;
-        if !portion.deleted.is_empty() {
+        if !batch.deleted.is_empty() {
             // tantivy has no upsert. A deletion applies to documents added before it, so it must
             // precede the addition.
-            writer.delete(Keys::new(portion.deleted))?;
+            writer.delete(DeleteQuery::new(batch.deleted))?;
         }
-        for document in portion.added {
+        for document in batch.added {
             let queued = self.queued(writer, &document)?;
             writer.add(queued)?;
         }
@@ -219,19 +219,23 @@ impl Shared {
     }
 
     /// Encodes the document once there is room for it in the queue.
-    fn queued(&self, writer: &crate::writer::Writer, document: &Document) -> tantivy::Result<Queued> {
+    fn queued(
+        &self,
+        writer: &crate::index::writer::Writer,
+        document: &Document,
+    ) -> tantivy::Result<QueuedDocument> {
         let bytes = bytes_of(document);
         loop {
             if let Some(permit) = self.budget.acquire(bytes, PROBE_INTERVAL) {
                 let document = self.fields.encode(document);
-                return Ok(Queued {
+                return Ok(QueuedDocument {
                     document,
                     _permit: permit,
                 });
             }
             // An indexing thread that failed (full disk) frees no room until the writer is dropped,
             // and only an operation reports the failure.
-            writer.probe(self.fields.nobody())?;
+            writer.probe(self.fields.absent_term())?;
         }
     }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use tantivy::directory::MmapDirectory;
 use tantivy::{Index, IndexSettings};
 
-use crate::crash;
+use crate::documents::schema;
 use crate::error::OpenError;
-use crate::schema;
-use crate::writer::Covered;
+use crate::index::crash;
+use crate::index::writer::CommitPayload;
 
 /// Ensures that the directory has an index of the current format.
 pub(super) fn prepare(dir: &Path) -> Result<(), OpenError> {
@@ -45,7 +45,7 @@ fn is_current(index: &Index) -> tantivy::Result<bool> {
     let payload = index.load_metas()?.payload;
     // An index without a payload was created but never committed to.
     let format = payload.map_or(Some(schema::FORMAT), |text| {
-        let covered = serde_json::from_str::<Covered>(&text).ok();
+        let covered = serde_json::from_str::<CommitPayload>(&text).ok();
         covered.map(|covered| covered.format)
     });
     Ok(format == Some(schema::FORMAT) && index.schema() == wanted)

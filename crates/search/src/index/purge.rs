@@ -12,9 +12,9 @@ use rustc_hash::FxHashSet;
 use tantivy::Index;
 
 use super::shared::{Shared, State};
-use crate::bucket_log;
+use crate::documents::bucket_log;
 use crate::error::ApplyError;
-use crate::view::View;
+use crate::index::view::View;
 
 /// Interval at which to check whether searches have ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);

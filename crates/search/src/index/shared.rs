@@ -14,15 +14,15 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use system::{Broken, holds};
 use tantivy::{Index, IndexReader, TantivyError};
 
-use crate::bucket_log::{self, Appender, LogEnd};
-use crate::buckets::{Buckets, Told};
-use crate::crash;
+use crate::documents::bucket_log::{self, Appender, LogEnd};
+use crate::documents::buckets::{BucketChanges, Buckets};
+use crate::documents::schema::{self, Fields};
 use crate::error::ApplyError;
-use crate::queue::Budget;
-use crate::schema::{self, Fields};
+use crate::index::crash;
+use crate::index::queue::Budget;
+use crate::index::view::View;
+use crate::index::writer::{CommitPayload, Writer};
 use crate::settings::Settings;
-use crate::view::View;
-use crate::writer::{Covered, Writer};
 
 /// Minimum time between commits. The first epochs are searchable within a second.
 const COMMIT_INTERVAL_MIN: Duration = Duration::from_millis(500);
@@ -75,13 +75,13 @@ pub(super) struct State {
     /// Documents written since the last commit.
     pub(super) documents_waiting: u64,
     /// Buckets changed since the last commit.
-    pub(super) told: Told,
+    pub(super) bucket_changes: BucketChanges,
     /// Buckets that are committed but not yet in the view.
-    pub(super) unseen: Told,
+    pub(super) unpublished_buckets: BucketChanges,
     /// The log of buckets as of the last commit.
     pub(super) log: LogEnd,
-    /// Whether the view's buckets and `unseen` together are those of the last commit. If not,
-    /// buckets are read from the log.
+    /// Whether the view's buckets and `unpublished_buckets` together are those of the last commit.
+    /// If not, buckets are read from the log.
     pub(super) view_follows: bool,
     /// A failure that has not been reported yet.
     pub(super) failure: Option<String>,
@@ -103,8 +103,8 @@ impl Shared {
     /// Returns the writer. After a failure it is opened again at the last commit.
     pub(super) fn writer<'s>(&self, state: &'s mut State) -> tantivy::Result<&'s mut Writer> {
         if state.writer.is_none() {
-            let writer = Writer::open(&self.dir, &self.settings, self.fields.nobody())?;
-            let covered = Covered::by(&self.index)?;
+            let writer = Writer::open(&self.dir, &self.settings, self.fields.absent_term())?;
+            let covered = CommitPayload::read(&self.index)?;
             if (covered.epoch, covered.settled, covered.buckets)
                 != (state.committed, state.committed_settled, state.log)
             {
@@ -148,7 +148,7 @@ impl Shared {
         state.committed_settled = settled;
         state.log = log;
         state.documents_waiting = 0;
-        state.unseen.extend(state.told.drain());
+        state.unpublished_buckets.extend(state.bucket_changes.drain());
         if is_other_file {
             self.remove_other_logs(state);
         }
@@ -166,7 +166,7 @@ impl Shared {
         self.writer(state)?;
         crash::point("search.before_buckets");
         let log = self.write_log(state)?;
-        let covered = Covered {
+        let covered = CommitPayload {
             format: schema::FORMAT,
             epoch: state.applied,
             settled: state.settled,
@@ -177,9 +177,9 @@ impl Shared {
     }
 
     fn write_log(&self, state: &State) -> tantivy::Result<LogEnd> {
-        let is_view_current = state.view_follows && state.unseen.is_empty();
+        let is_view_current = state.view_follows && state.unpublished_buckets.is_empty();
         let anew = state.log.has_grown() && is_view_current;
-        if state.told.is_empty() && !anew {
+        if state.bucket_changes.is_empty() && !anew {
             return Ok(state.log);
         }
         let begin = if anew { state.log.next() } else { state.log };
@@ -194,7 +194,7 @@ impl Shared {
             })?;
             pushed?;
         }
-        for (&hash, &bucket) in &state.told {
+        for (&hash, &bucket) in &state.bucket_changes {
             appender.push(hash, bucket)?;
         }
         let end = appender.finish()?;
@@ -213,7 +213,7 @@ impl Shared {
         state.writer = None;
         state.applied = state.committed;
         state.settled = state.committed_settled;
-        state.told.clear();
+        state.bucket_changes.clear();
         state.documents_waiting = 0;
     }
 
@@ -254,14 +254,14 @@ impl Shared {
         let buckets = if state.view_follows {
             before
                 .buckets
-                .renewed(&before.searcher, &searcher, &state.unseen)?
+                .updated(&before.searcher, &searcher, &state.unpublished_buckets)?
         } else {
-            Buckets::of_log(&searcher, &self.dir, state.log)?
+            Buckets::from_log(&searcher, &self.dir, state.log)?
         };
         let view = View::new(searcher, state.committed, self.fields, Some(&before), buckets)?;
         *self.view.write() = Arc::new(view);
         state.view_follows = true;
-        state.unseen.clear();
+        state.unpublished_buckets.clear();
         Ok(())
     }
 

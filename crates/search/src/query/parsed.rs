@@ -5,14 +5,13 @@ use std::fmt;
 use access::KeyRanges;
 
 use super::pieces::{quotable, reads_as_value};
-use crate::likeness;
-use crate::note::Note;
-use crate::visible::Versions;
+use crate::query::note::Note;
+use crate::words::likeness;
 use crate::words::{self, Word};
 
 /// A parsed query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedQuery {
     /// All must match; no two are equal.
     pub(crate) clauses: Vec<Clause>,
     /// Notes on parts that were left out or changed.
@@ -76,11 +75,20 @@ pub(crate) struct Phrase {
     /// Offset and word; at least one.
     pub(crate) words: Vec<(usize, Word)>,
     /// As written, with white space collapsed.
-    pub(crate) shown: String,
+    pub(crate) source_text: String,
     /// Whether it was quoted, or has several words.
     pub(crate) quoted: bool,
     /// Whether its only word is a prefix of words.
     pub(crate) beginning: bool,
+}
+
+/// Which versions are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Versions {
+    /// The current ones. The default.
+    Current,
+    /// Past versions as well, if a query names a time.
+    All,
 }
 
 impl Phrase {
@@ -101,7 +109,7 @@ impl Phrase {
     }
 }
 
-impl Parsed {
+impl ParsedQuery {
     /// Returns the versions to search: past ones too if the query names a time.
     pub(crate) fn versions(&self) -> Versions {
         let is_of_a_time = |leaf: &Leaf| match leaf {
@@ -148,7 +156,7 @@ impl Leaf {
     }
 }
 
-impl fmt::Display for Parsed {
+impl fmt::Display for ParsedQuery {
     /// Writes the query as parsed, in the query language. The result parses to the same query.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut repeated = Vec::with_capacity(self.clauses.len());
@@ -178,9 +186,9 @@ impl fmt::Display for Phrase {
             Part::Url => "url:",
         })?;
         match self {
-            phrase if phrase.quoted => write!(f, "\"{}\"", phrase.shown),
-            phrase if phrase.beginning => write!(f, "{}*", phrase.shown),
-            phrase => f.write_str(&phrase.shown),
+            phrase if phrase.quoted => write!(f, "\"{}\"", phrase.source_text),
+            phrase if phrase.beginning => write!(f, "{}*", phrase.source_text),
+            phrase => f.write_str(&phrase.source_text),
         }
     }
 }

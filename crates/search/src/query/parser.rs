@@ -1,10 +1,10 @@
 //! Builds the clauses of a query from its pieces.
 
-use super::parsed::{Clause, Leaf, Parsed, Part, Phrase};
+use super::parsed::{Clause, Leaf, ParsedQuery, Part, Phrase};
 use super::pieces::{Piece, is_operator, is_or, quotable, reads_as_word};
 use crate::dates;
-use crate::likeness;
-use crate::note::{Note, NoteKind};
+use crate::query::note::{Note, NoteKind};
+use crate::words::likeness;
 use crate::words::{self, Word, Words};
 
 /// Maximum length of a query in bytes; the rest is ignored.
@@ -36,7 +36,7 @@ enum Join {
 /// Builds a query from its pieces, one by one.
 #[derive(Default)]
 pub(super) struct Parser {
-    parsed: Parsed,
+    parsed: ParsedQuery,
     /// The operator before the next clause, as written.
     operator: Option<String>,
     /// How the next clause is joined to the one before.
@@ -83,7 +83,7 @@ impl Parser {
             return self.operator(&piece.text);
         }
         if piece.unclosed && !piece.text.trim().is_empty() {
-            self.note(NoteKind::QuoteNotClosed, shown(&piece.text));
+            self.note(NoteKind::QuoteNotClosed, white_space_collapsed(&piece.text));
         }
         if let Some(name) = &piece.unknown_name {
             self.note(NoteKind::UnknownField, name);
@@ -276,7 +276,7 @@ impl Parser {
         }
         if words.is_empty() {
             if text.contains(is_picture) {
-                self.note(NoteKind::NoWords, shown(text));
+                self.note(NoteKind::NoWords, white_space_collapsed(text));
             }
             return None;
         }
@@ -285,16 +285,16 @@ impl Parser {
             part,
             quoted: piece.quoted,
             beginning: false,
-            shown: shown(text),
+            source_text: white_space_collapsed(text),
             words,
         };
         // Searched as words, it must not be parsed again as a field or an operator.
-        phrase.quoted |= !reads_as_word(&phrase.shown);
+        phrase.quoted |= !reads_as_word(&phrase.source_text);
         if starred {
             self.star(&mut phrase, text);
         }
         if phrase.quoted {
-            phrase.shown = shown(&quotable(&phrase.shown));
+            phrase.source_text = white_space_collapsed(&quotable(&phrase.source_text));
         }
         Some(Leaf::Words(phrase))
     }
@@ -303,7 +303,7 @@ impl Parser {
     /// something else (`*site:x`), so it is then quoted.
     fn star(&mut self, phrase: &mut Phrase, text: &str) {
         let start = text.trim_end_matches('*');
-        phrase.shown = shown(&start.replace('*', " "));
+        phrase.source_text = white_space_collapsed(&start.replace('*', " "));
         let at_end = start.len() < text.len() && !start.contains('*');
         if at_end && phrase.words.iter().all(|(_, word)| words::is_pair(&word.folded)) {
             // Any part of a run of pairs matches, including its beginning.
@@ -315,10 +315,10 @@ impl Parser {
             .map_or(0, |(_, word)| word.folded.chars().count());
         if !at_end || phrase.words.len() > 1 {
             phrase.quoted = true;
-            self.note(NoteKind::StarIgnored, shown(text));
+            self.note(NoteKind::StarIgnored, white_space_collapsed(text));
         } else if chars < BEGINNING_CHARS_MIN {
             phrase.quoted = true;
-            self.note(NoteKind::BeginningTooShort, shown(text));
+            self.note(NoteKind::BeginningTooShort, white_space_collapsed(text));
         } else {
             phrase.beginning = true;
         }
@@ -411,7 +411,7 @@ impl Parser {
         Some(Leaf::At { value, last })
     }
 
-    pub(super) fn finish(mut self, pieces: &[Piece]) -> Parsed {
+    pub(super) fn finish(mut self, pieces: &[Piece]) -> ParsedQuery {
         self.drop_operator();
         self.end_group();
         // Without alternatives, grouping would change nothing.
@@ -442,7 +442,7 @@ fn is_picture(c: char) -> bool {
 }
 
 /// Collapses white space and removes control characters.
-fn shown(text: &str) -> String {
+fn white_space_collapsed(text: &str) -> String {
     let parts = text.split(|c: char| c.is_whitespace() || c.is_control());
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     parts.join(" ")
@@ -466,13 +466,14 @@ fn phrase_words(text: &str) -> Vec<(usize, Word)> {
     found
 }
 
-/// Removes the characters that `shown` drops from the start of the text, and all URL schemes after
-/// them. All schemes are removed, so that parsing the result again changes nothing.
+/// Removes the characters that `white_space_collapsed` drops from the start of the text, and all
+/// URL schemes after them. All schemes are removed, so that parsing the result again changes
+/// nothing.
 fn without_schemes(text: &str, quoted: bool) -> &str {
     let left_out = |c: char| c.is_whitespace() || c.is_control();
     let mut rest = text.trim_start_matches(left_out);
     loop {
-        // `shown` keeps stars only between quotation marks.
+        // `white_space_collapsed` keeps stars only between quotation marks.
         let bare = rest.trim_start_matches(|c| left_out(c) || c == '*' && !quoted);
         let next = without_scheme(bare);
         if next.len() == bare.len() {

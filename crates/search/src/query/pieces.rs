@@ -1,6 +1,6 @@
 //! Splits a query into pieces: words with their prefixes, and quoted texts.
 
-use crate::note;
+use crate::query::note;
 
 /// Names before a colon.
 const FIELDS: [&str; 14] = [

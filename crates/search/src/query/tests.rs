@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::note::NoteKind;
+use crate::query::note::NoteKind;
 
 #[track_caller]
 fn check(text: &str, understood: &str) {

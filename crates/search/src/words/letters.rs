@@ -14,7 +14,7 @@ use std::ops::Range;
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 
-use super::firsts::Firsts;
+use super::prefilter::Prefilter;
 use super::script::{Class, class};
 
 const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfkc();
@@ -99,15 +99,15 @@ impl<'t> Letters<'t> {
         Some(start..self.next)
     }
 
-    /// Skips words that `firsts` rules out, as far as that is known without reading them. Returns
-    /// how many. Must be called between words only.
-    pub(super) fn pass(&mut self, firsts: &Firsts, end: usize) -> usize {
+    /// Skips words that `prefilter` rules out, as far as that is known without reading them.
+    /// Returns how many. Must be called between words only.
+    pub(super) fn skip_to_candidate(&mut self, prefilter: &Prefilter, end: usize) -> usize {
         if !self.waiting.is_empty() {
             return 0;
         }
-        let passed = firsts.pass(self.text, self.next, end);
-        self.next = passed.at;
-        passed.words
+        let skipped = prefilter.skip_to_candidate(self.text, self.next, end);
+        self.next = skipped.at;
+        skipped.words
     }
 
     fn waiting(&mut self) -> Option<Letter> {

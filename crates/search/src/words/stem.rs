@@ -47,6 +47,11 @@ const fn snowball(code: &'static str, languages: &'static [&'static str], algori
     }
 }
 
+/// Returns the primary subtag: `en` for `en-us`.
+pub(crate) fn primary_language(language: &str) -> &str {
+    language.split(['-', '_']).next().unwrap_or(language)
+}
+
 /// All rules.
 pub(crate) static RULES: [Rules; 19] = [
     Rules {

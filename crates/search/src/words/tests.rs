@@ -195,13 +195,13 @@ proptest! {
     fn passing_over_words_changes_nothing_else(text in "[a-cxé\u{301}東 .]{0,40}|[a-ciesy ]{0,200}|\\PC{0,40}", end in 0..250_usize) {
         let all = words(&text);
         let wanted: Vec<String> = all.iter().step_by(3).cloned().collect();
-        let firsts = Firsts::new(wanted.iter().map(String::as_str), std::iter::empty());
+        let prefilter = Prefilter::new(wanted.iter().map(String::as_str), std::iter::empty());
         let mut reader = Words::new(&text);
         let mut word = String::new();
         let mut found = Vec::new();
         loop {
-            found.resize(found.len() + reader.pass(&firsts, end), String::new());
-            if reader.next_of(&firsts, &mut word).is_none() {
+            found.resize(found.len() + reader.skip_to_candidate(&prefilter, end), String::new());
+            if reader.next_candidate(&prefilter, &mut word).is_none() {
                 break;
             }
             found.push(word.clone());

@@ -1,6 +1,6 @@
 //! File names and HTTP media types of files with records.
 
-use super::{COMPRESSED, Container, UNREAD};
+use super::{COMPRESSED, Container, UNSUPPORTED};
 use crate::record::Format;
 
 /// Returns the file extension for records of this format, without the dot, for example `warc.gz`.
@@ -36,6 +36,18 @@ pub fn record_media_types() -> impl Iterator<Item = &'static str> {
         .chain([ARC_MEDIA_TYPE])
 }
 
+/// Returns the media type of a file with records by its name, one of [`record_media_types`]. Names
+/// that say nothing have the type of uncompressed WARC.
+pub fn media_type_of_name(name: &str) -> &'static str {
+    let name = name.to_ascii_lowercase();
+    let last = name.trim_end_matches(".open").rsplit('.').next();
+    match COMPRESSED.iter().find(|row| last == Some(row.extension)) {
+        Some(row) => row.media_type,
+        None if last == Some("arc") => ARC_MEDIA_TYPE,
+        None => WARC_MEDIA_TYPE,
+    }
+}
+
 /// Returns whether a file of this name should contain only records: `x.warc.gz`, `x.arc`,
 /// `x.warc.wat.gz`, `x.warc.zst.open` and the like, but not `x.warc.gz.md5`. This includes
 /// `x.warc.xz`, for which a reader reports the unsupported compression.
@@ -45,7 +57,9 @@ pub fn is_record_file_name(name: &[u8]) -> bool {
         // Crawlers add this extension while they write the file.
         word == b"open"
             || COMPRESSED.iter().any(|row| row.extension.as_bytes() == word)
-            || UNREAD.iter().any(|unread| unread.extension.as_bytes() == word)
+            || UNSUPPORTED
+                .iter()
+                .any(|unsupported| unsupported.extension.as_bytes() == word)
     };
     let mut words = name
         .rsplit(|byte| *byte == b'.')
@@ -74,6 +88,22 @@ mod tests {
         }
         for name in ["warc", "x.warc.gz.md5", "x.warc.cdx.gz", "x.gz", "", "warc.gz"] {
             assert!(!is_record_file_name(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_have_the_media_types_of_their_containers() {
+        for (name, expected) in [
+            ("a.warc", "application/warc"),
+            ("a.warc.gz", "application/gzip"),
+            ("a.warc.gz.open", "application/gzip"),
+            ("a.WARC.ZST", "application/zstd"),
+            ("a.warc.lz4", "application/x-lz4"),
+            ("a.arc", "application/x-internet-archive"),
+            ("a.arc.gz", "application/gzip"),
+            ("a", "application/warc"),
+        ] {
+            assert_eq!(media_type_of_name(name), expected, "{name}");
         }
     }
 

@@ -3,7 +3,9 @@
 //!
 //! Each compression has a module that defines a [`Row`], and this file has the table of rows. A new
 //! compression needs a module, a row here, and a variant of [`Container`] and of [`Compression`].
-//! No other code, in this crate or elsewhere, distinguishes containers.
+//! File extension and media type are in the row: others ask [`Compression::extension`] and
+//! [`file_name::media_type_of_name`]. No other code, in this crate or elsewhere, distinguishes
+//! containers.
 
 use std::io;
 
@@ -53,6 +55,22 @@ impl Compression {
     /// gzip at level 6, the level of most archives.
     pub const GZIP: Compression = Compression::Gzip { level: 6 };
 
+    /// Returns the container that a writer with this compression makes.
+    fn container(&self) -> Container {
+        match self {
+            Compression::Plain => Container::Plain,
+            Compression::Gzip { .. } => Container::Gzip,
+            Compression::Zstd { .. } => Container::Zstd,
+            Compression::Lz4 => Container::Lz4,
+        }
+    }
+
+    /// Returns the extension that follows `.warc` or `.arc` in file names, without a dot, for
+    /// example `gz`. `None` without compression.
+    pub fn extension(&self) -> Option<&'static str> {
+        self.container().row().map(|row| row.extension)
+    }
+
     pub(crate) fn encoder(self) -> io::Result<Box<dyn Encode>> {
         Ok(match self {
             Compression::Plain => Box::new(plain::Encoder),
@@ -76,7 +94,7 @@ impl Container {
 }
 
 /// A compression that is recognised but not supported. It is used on whole files, not on records.
-struct Unread {
+struct UnsupportedCompression {
     name: &'static str,
     /// Extension of file names.
     extension: &'static str,
@@ -85,14 +103,14 @@ struct Unread {
     begins: fn(&[u8]) -> bool,
 }
 
-static UNREAD: [Unread; 2] = [
-    Unread {
+static UNSUPPORTED: [UnsupportedCompression; 2] = [
+    UnsupportedCompression {
         name: "xz",
         extension: "xz",
         program: "xz -d",
         begins: |bytes| bytes.starts_with(b"\xfd7zXZ\0"),
     },
-    Unread {
+    UnsupportedCompression {
         name: "bzip2",
         extension: "bz2",
         program: "bzip2 -d",
@@ -105,9 +123,9 @@ static UNREAD: [Unread; 2] = [
 
 /// Returns the name of the unsupported compression that `bytes` begin with, and the program that
 /// decompresses it.
-pub(crate) fn unread_compression(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    let unread = UNREAD.iter().find(|unread| (unread.begins)(bytes));
-    unread.map(|unread| (unread.name, unread.program))
+pub(crate) fn unsupported_compression(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    let unsupported = UNSUPPORTED.iter().find(|unsupported| (unsupported.begins)(bytes));
+    unsupported.map(|unsupported| (unsupported.name, unsupported.program))
 }
 
 /// What begins at a position between records.

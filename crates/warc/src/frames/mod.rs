@@ -16,9 +16,9 @@
 
 pub(crate) mod budget;
 pub(crate) mod open;
+mod overrun;
 pub(crate) mod search;
 pub(crate) mod source;
-mod swallowed;
 mod whole;
 
 use std::collections::VecDeque;
@@ -47,7 +47,7 @@ const WINDOW_BYTES: usize = 128 << 10;
 const SLACK_BYTES: usize = 320;
 
 /// Number of decoded bytes skipped at a time: few enough to stay in the CPU's cache.
-const PASS_BYTES: usize = 64 << 10;
+const PIECE_BYTES: usize = 64 << 10;
 
 /// What follows the previous frame.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub(crate) enum Opened {
 
 /// A position in the decoded bytes of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bookmark {
+pub(crate) struct FramePosition {
     frame_start: u64,
     /// Number of decoded bytes of the frame before the position.
     position: u64,
@@ -72,11 +72,11 @@ pub(crate) struct Bookmark {
     offset_taken: u64,
 }
 
-impl Bookmark {
+impl FramePosition {
     /// Returns the position after `position` decoded bytes of the frame that begins at
     /// `frame_start`.
-    fn within(frame_start: u64, position: u64) -> Bookmark {
-        Bookmark {
+    fn within(frame_start: u64, position: u64) -> FramePosition {
+        FramePosition {
             frame_start,
             position,
             offset_taken: frame_start,
@@ -225,14 +225,14 @@ impl Frames {
     }
 
     /// Returns the position of the next byte to be taken.
-    pub(crate) fn place(&self) -> Option<Bookmark> {
+    pub(crate) fn frame_position(&self) -> Option<FramePosition> {
         let frame = self.frame.as_ref()?;
         let ready = (self.window_tail - self.window_head) as u64;
         let position = match frame.container {
             Container::Plain => self.source.position() - frame.start,
             _ => frame.decoded - ready,
         };
-        Some(Bookmark {
+        Some(FramePosition {
             frame_start: frame.start,
             position,
             offset_taken: frame.offset_taken,
@@ -241,22 +241,22 @@ impl Frames {
 
     /// Moves back to a position in this or an earlier frame. Returns false if it cannot be reached
     /// again.
-    pub(crate) fn rewind(&mut self, place: Bookmark) -> Result<bool, ReadError> {
-        self.seek(place.frame_start);
+    pub(crate) fn rewind(&mut self, to: FramePosition) -> Result<bool, ReadError> {
+        self.seek(to.frame_start);
         if !matches!(self.open()?, Opened::Frame) {
             return Ok(false);
         }
-        let mut left = place.position;
+        let mut left = to.position;
         while left > 0 {
-            let passed = self.pass(left.min(PASS_BYTES as u64) as usize, |_| ())?;
-            if passed == 0 {
+            let consumed = self.consume_with(left.min(PIECE_BYTES as u64) as usize, |_| ())?;
+            if consumed == 0 {
                 return Ok(false);
             }
-            left -= passed as u64;
+            left -= consumed as u64;
         }
         if let Some(frame) = &mut self.frame {
             // Records after this position must get the same offsets as on the first reading.
-            frame.offset_taken = place.offset_taken;
+            frame.offset_taken = to.offset_taken;
         }
         Ok(true)
     }
@@ -409,17 +409,21 @@ impl Frames {
         (self.window_head, self.window_tail) = (0, surplus.len());
     }
 
-    /// Passes up to `bytes` bytes of the frame to `seen` and skips them. Returns 0 if the frame is
+    /// Passes up to `bytes` bytes of the frame to `read` and skips them. Returns 0 if the frame is
     /// exhausted.
-    pub(crate) fn pass(&mut self, bytes: usize, seen: impl FnOnce(&[u8])) -> Result<usize, ReadError> {
-        if self.window().is_empty() && !self.more(bytes.min(PASS_BYTES))? {
+    pub(crate) fn consume_with(
+        &mut self,
+        bytes: usize,
+        read: impl FnOnce(&[u8]),
+    ) -> Result<usize, ReadError> {
+        if self.window().is_empty() && !self.more(bytes.min(PIECE_BYTES))? {
             return Ok(0);
         }
         let window = self.window();
-        let passed = bytes.min(window.len());
-        seen(&window[..passed]);
-        self.consume(passed);
-        Ok(passed)
+        let consumed = bytes.min(window.len());
+        read(&window[..consumed]);
+        self.consume(consumed);
+        Ok(consumed)
     }
 
     /// Returns the offset of a record that begins at the next byte of the open frame, after other

@@ -86,7 +86,7 @@ impl Frames {
             return self.junk(reason::TRUNCATED_MEMBER, "the file ends inside a skippable frame");
         }
         let is_dictionary = start == 0 && self.dictionary_frame()?.is_some();
-        if !is_dictionary && self.swallows(start, end)? {
+        if !is_dictionary && self.overruns_records(start, end)? {
             self.source.seek(start);
             return self.junk(
                 reason::JUNK,
@@ -109,7 +109,7 @@ impl Frames {
     /// Returns whether the bytes from `start` to `end` only look like a skippable frame: the length
     /// after the magic number spans records, or leads to a position where no frame or record
     /// begins. Moves.
-    fn swallows(&mut self, start: u64, end: u64) -> Result<bool, ReadError> {
+    fn overruns_records(&mut self, start: u64, end: u64) -> Result<bool, ReadError> {
         if self.what_follows(end, true)? == Follows::Other {
             return Ok(true);
         }

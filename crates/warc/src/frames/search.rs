@@ -30,7 +30,7 @@ impl Frames {
         // The decoder may have consumed the beginnings of records, because of damage or because the
         // magic number occurred by chance. This is possible even if it reached an end.
         if self.budget.allows(stopped - frame.start, stopped)
-            && let Some(next) = self.find_swallowed(&frame, stopped)?
+            && let Some(next) = self.find_overrun_record(&frame, stopped)?
         {
             self.source.seek(next);
             return Ok(next);

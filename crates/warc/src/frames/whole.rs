@@ -38,10 +38,12 @@ impl Frames {
     /// Decodes the open frame again in steps: up to the current position, and then as many bytes as
     /// the window held.
     pub(super) fn decode_again_in_steps(&mut self) -> Result<(), ReadError> {
-        let Some(place) = self.place() else { return Ok(()) };
+        let Some(position) = self.frame_position() else {
+            return Ok(());
+        };
         let ready = self.window().len();
         self.in_steps = true;
-        let outcome = self.rewind(place);
+        let outcome = self.rewind(position);
         self.in_steps = false;
         outcome?;
         while self.window().len() < ready && self.more(ready)? {}

@@ -22,7 +22,7 @@ impl Reader {
             Start::Neither if self.frames.window().is_empty() => self.end_frame(),
             Start::Neither => {
                 let defect = Defect::new(reason::NO_RECORD, "a compressed member without a record");
-                match self.frames.end_if_swallowing()? {
+                match self.frames.close_if_overrunning()? {
                     Some(end) => {
                         self.quarantine(end, defect);
                         Ok(())
@@ -42,7 +42,7 @@ impl Reader {
             let blank = line_end_bytes(window);
             count += window[..blank].iter().filter(|b| **b == b'\n').count() as u64;
             let all = blank == window.len();
-            if let Some(kept) = &mut self.kept {
+            if let Some(kept) = &mut self.stored_record {
                 kept.push_after(&window[..blank]);
             }
             self.frames.consume(blank);
@@ -68,12 +68,12 @@ impl Reader {
             }
             wanted = (wanted * 4).min(start::START_BYTES_MAX + 1);
             if !self.frames.more(wanted)? {
-                let goes_on = if self.frames.is_plain() {
+                let continues = if self.frames.is_plain() {
                     self.settings.growing
                 } else {
                     self.frames.end().is_some_and(End::is_complete)
                 };
-                return Ok(if goes_on {
+                return Ok(if continues {
                     Start::Unsure
                 } else {
                     start::start_of(self.frames.window(), true)
@@ -196,7 +196,7 @@ impl Reader {
 
     /// Returns whether a record that broke off at the end of a frame of `container` may continue in
     /// the open frame.
-    pub(crate) fn goes_on_in(&mut self, container: Container) -> Result<bool, ReadError> {
+    pub(crate) fn continues_in(&mut self, container: Container) -> Result<bool, ReadError> {
         Ok(self.frames.container() == container && !self.record_begins()?)
     }
 

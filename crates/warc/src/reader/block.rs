@@ -65,7 +65,7 @@ impl Reader {
         };
         let mut body = Body::new(self.spare.body(expected), bytes_max);
         body.checks = self.checks(&mut head)?;
-        body.rest = self.kept.as_mut().and_then(|kept| kept.take_rest());
+        body.rest = self.stored_record.as_mut().and_then(|kept| kept.take_rest());
         match head.block {
             _ if self.frames.is_plain() => self.read_plain_block(head, body),
             BlockLength::Declared(bytes) => self.read_declared_block(head, body, bytes),
@@ -96,17 +96,17 @@ impl Reader {
     fn read_declared_block(&mut self, mut head: Head, mut body: Body, bytes: u64) -> Result<(), ReadError> {
         // Taking the block is usually enough. Only a doubtful block is searched for records, after
         // rewinding to this position.
-        let place = self.frames.place();
+        let position = self.frames.frame_position();
         let mut outcome = self.take_block_across(&mut body, bytes, false)?;
         if self.is_doubtful(&outcome)?
             && body.may_hold_record()
-            && let Some(place) = place
+            && let Some(position) = position
         {
-            let again = place.position() + body.length;
+            let again = position.position() + body.length;
             if !self.frames.may_look_again(again) {
                 let detail = "the block may hold records, and too much was looked at twice already";
                 head.defects.push(Defect::new(reason::SEARCH_GIVEN_UP, detail));
-            } else if self.frames.rewind(place)? {
+            } else if self.frames.rewind(position)? {
                 body.restart();
                 outcome = self.take_block_across(&mut body, bytes, true)?;
             }
@@ -254,7 +254,7 @@ impl Reader {
                     self.frames.seek_plain(end);
                     left
                 }
-                0 => self.frames.pass(piece as usize, |bytes| {
+                0 => self.frames.consume_with(piece as usize, |bytes| {
                     checks.update(bytes);
                     if let Some(rest) = &mut body.rest {
                         rest.push(bytes);
@@ -301,7 +301,7 @@ impl Reader {
             }
             let end = self.frames.close()?;
             match self.next_frame()? {
-                Opened::Frame if self.goes_on_in(container)? => self.frames.note_part(),
+                Opened::Frame if self.continues_in(container)? => self.frames.note_part(),
                 next if self.may_grow(&next) => return Ok(Across::Unfinished),
                 next => return Ok(Across::Ended(end, next)),
             }

@@ -1,7 +1,7 @@
 //! The block of a record while it is read: stored up to a limit, but counted completely.
 
 use crate::buffer::Buffer;
-use crate::reader::kept::Spool;
+use crate::reader::stored_record::Spool;
 use crate::record::payload::Checks;
 use crate::record::start::{Search, Searcher};
 use crate::record::warc::trim_line_end;

@@ -54,7 +54,7 @@ impl Reader {
             let detail = format!("{line_ends} after the block, {} expected", head.line_ends());
             head.defects.push(Defect::new(reason::LINE_ENDS_MISSING, detail));
         }
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = &mut self.stored_record {
             kept.end(self.mark, last_frame, self.frames.is_open());
         }
         self.make_record(head, body, end);
@@ -65,7 +65,7 @@ impl Reader {
     /// bytes.
     fn skip_surplus(&mut self) -> Result<usize, ReadError> {
         // `kept` is taken out, because it is written to while the reader is borrowed.
-        let mut kept = self.kept.take();
+        let mut kept = self.stored_record.take();
         let mut surplus = 0;
         let mut seen = |bytes: &[u8]| {
             surplus += bytes.len();
@@ -76,7 +76,7 @@ impl Reader {
         seen(&self.frames.window()[..1]);
         self.frames.consume(1);
         let skipped = self.skip_to_record(u64::MAX, seen);
-        self.kept = kept;
+        self.stored_record = kept;
         skipped?;
         Ok(surplus)
     }
@@ -108,7 +108,7 @@ impl Reader {
         } else {
             body.checks.finish(&mut head.defects)
         };
-        if let (Some(kept), Some(rest)) = (&mut self.kept, body.rest) {
+        if let (Some(kept), Some(rest)) = (&mut self.stored_record, body.rest) {
             kept.put_rest(rest);
         }
         self.ready.push_back(Entry::Record(Record {

@@ -39,7 +39,7 @@ impl Reader {
                     {
                         return Ok(cut_by_member(at));
                     }
-                    if let Some(kept) = &mut self.kept {
+                    if let Some(kept) = &mut self.stored_record {
                         kept.begin(&self.frames, &self.frames.window()[..bytes]);
                     }
                     self.frames.note_record();
@@ -87,7 +87,7 @@ impl Reader {
             self.frames.consume(window.len());
             let end = self.frames.close()?;
             match self.next_frame()? {
-                Opened::Frame if self.goes_on_in(container)? => {}
+                Opened::Frame if self.continues_in(container)? => {}
                 next if self.may_grow(&next) => {
                     self.done = true;
                     return Ok(HeaderRead::Settled);
@@ -104,7 +104,7 @@ impl Reader {
                 bytes.extend_from_slice(self.frames.window());
                 match parse(&bytes, headers) {
                     Parsed::Head(head, length) => {
-                        if let Some(kept) = &mut self.kept {
+                        if let Some(kept) = &mut self.stored_record {
                             kept.begin(&self.frames, &bytes[..length]);
                         }
                         self.frames.note_part();

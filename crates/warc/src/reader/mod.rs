@@ -8,26 +8,26 @@ pub(crate) mod block;
 pub(crate) mod body;
 pub(crate) mod end_of_record;
 pub(crate) mod header;
-pub(crate) mod kept;
 pub(crate) mod one_record;
 pub(crate) mod open_record;
 pub(crate) mod resume;
 pub(crate) mod settings;
 pub(crate) mod spare;
+pub(crate) mod stored_record;
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::path::Path;
 
 use crate::container::codec::End;
-use crate::container::{MAGIC_BYTES, unread_compression};
+use crate::container::{MAGIC_BYTES, unsupported_compression};
 use crate::entry::Entry;
 use crate::error::ReadError;
 use crate::frames::source::{Input, Source};
 use crate::frames::{Frames, Opened};
-use crate::reader::kept::Kept;
 use crate::reader::settings::ReaderSettings;
 use crate::reader::spare::Spare;
+use crate::reader::stored_record::StoredRecord;
 use crate::record::Record;
 use crate::span::{Defect, Span};
 
@@ -54,7 +54,7 @@ pub struct Reader {
     done: bool,
     spare: Spare,
     /// Additional parts of the last record, if wanted.
-    kept: Option<Box<Kept>>,
+    stored_record: Option<Box<StoredRecord>>,
 }
 
 impl Reader {
@@ -86,7 +86,7 @@ impl Reader {
     ) -> Result<Reader, ReadError> {
         let mut frames = Frames::new(Source::new(input, name.to_owned(), read_ahead_bytes)?);
         if settings.start_offset == 0
-            && let Some((compression, program)) = unread_compression(frames.stored_ahead(MAGIC_BYTES)?)
+            && let Some((compression, program)) = unsupported_compression(frames.stored_ahead(MAGIC_BYTES)?)
         {
             return Err(ReadError::Compression {
                 path: name.to_owned(),
@@ -104,9 +104,9 @@ impl Reader {
             ready: VecDeque::new(),
             done: false,
             spare: Spare::default(),
-            kept: None,
+            stored_record: None,
         };
-        reader.go_to(start)?;
+        reader.seek_to_entry(start)?;
         Ok(reader)
     }
 

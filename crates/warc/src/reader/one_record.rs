@@ -73,7 +73,7 @@ pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRec
         ..ReaderSettings::default()
     };
     let mut reader = Reader::from_input(Box::new(input.clone()), name, settings)?;
-    let container = reader.stand_at_record()?;
+    let container = reader.open_record_frame()?;
     let begins_frame = reader.frames.frame_start() == offset;
     let Some(Entry::Record(record)) = reader.next_entry()? else {
         return Err(no_record(name, offset));

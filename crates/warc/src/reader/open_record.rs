@@ -165,7 +165,7 @@ impl OpenRecord {
     fn look_at_end(&mut self) -> Result<(), ReadError> {
         let frames = &mut self.reader.frames;
         if frames.end().is_none() && frames.is_open() && !frames.is_plain() {
-            frames.pass(LINE_ENDS_BYTES, |_| ())?;
+            frames.consume_with(LINE_ENDS_BYTES, |_| ())?;
             if frames.window().is_empty() {
                 frames.more(1)?;
             }
@@ -183,11 +183,11 @@ impl OpenRecord {
             let taken = self
                 .reader
                 .frames
-                .pass(wanted, |bytes| into[..bytes.len()].copy_from_slice(bytes))?;
+                .consume_with(wanted, |bytes| into[..bytes.len()].copy_from_slice(bytes))?;
             if taken > 0 {
                 return Ok(taken);
             }
-            if !self.goes_on()? {
+            if !self.continues()? {
                 break;
             }
         }
@@ -195,7 +195,7 @@ impl OpenRecord {
     }
 
     /// Opens the next frame. Returns whether the block continues in it.
-    fn goes_on(&mut self) -> Result<bool, ReadError> {
+    fn continues(&mut self) -> Result<bool, ReadError> {
         let frames = &mut self.reader.frames;
         if !frames.is_open()
             || frames.is_plain()
@@ -205,7 +205,7 @@ impl OpenRecord {
         }
         let container = frames.container();
         frames.close()?;
-        Ok(matches!(self.reader.next_frame()?, Opened::Frame) && self.reader.goes_on_in(container)?)
+        Ok(matches!(self.reader.next_frame()?, Opened::Frame) && self.reader.continues_in(container)?)
     }
 }
 
@@ -222,7 +222,7 @@ impl Read for OpenRecord {
 impl Reader {
     /// Returns the header of the record that begins here, if any.
     fn next_head(&mut self) -> Result<Option<Box<Head>>, ReadError> {
-        self.stand_at_record()?;
+        self.open_record_frame()?;
         if !self.frames.is_open() {
             return Ok(None);
         }

@@ -14,22 +14,22 @@ const MEMBERS_TRIED: usize = 4;
 impl Reader {
     /// Moves to the entry that begins at `offset`. If there is no such entry, moves to the bytes
     /// there.
-    pub(crate) fn go_to(&mut self, offset: u64) -> Result<(), ReadError> {
-        if offset == 0 || self.frame_may_begin(offset)? || !self.go_inside(offset)? {
-            self.stand_at(offset);
+    pub(crate) fn seek_to_entry(&mut self, offset: u64) -> Result<(), ReadError> {
+        if offset == 0 || self.frame_may_begin(offset)? || !self.seek_inside_member(offset)? {
+            self.restart_at(offset);
         }
         Ok(())
     }
 
     /// Opens the frame of the next record. Returns its container.
-    pub(crate) fn stand_at_record(&mut self) -> Result<Container, ReadError> {
+    pub(crate) fn open_record_frame(&mut self) -> Result<Container, ReadError> {
         while !self.done && self.ready.is_empty() && !self.frames.is_open() {
             self.advance()?;
         }
         Ok(self.frames.container())
     }
 
-    fn stand_at(&mut self, offset: u64) {
+    fn restart_at(&mut self, offset: u64) {
         self.frames.seek(offset);
         self.mark = offset;
         self.done = false;
@@ -56,7 +56,7 @@ impl Reader {
 
     /// Reads from members before `offset`, the nearest first and finally from the start of the
     /// file, until an entry begins exactly at `offset`. Returns false if none does.
-    fn go_inside(&mut self, offset: u64) -> Result<bool, ReadError> {
+    fn seek_inside_member(&mut self, offset: u64) -> Result<bool, ReadError> {
         let mut before = offset;
         for _ in 0..MEMBERS_TRIED {
             let Some(member) = self.frames.find_member_before(before)? else {
@@ -65,19 +65,19 @@ impl Reader {
             if member == 0 {
                 break;
             }
-            if self.read_up_to(member, offset)? {
+            if self.read_until(member, offset)? {
                 return Ok(true);
             }
             before = member;
         }
-        self.read_up_to(0, offset)
+        self.read_until(0, offset)
     }
 
     /// Reads from `start` until an entry begins at or after `offset`. Discards the entries.
-    fn read_up_to(&mut self, start: u64, offset: u64) -> Result<bool, ReadError> {
+    fn read_until(&mut self, start: u64, offset: u64) -> Result<bool, ReadError> {
         let kept = std::mem::replace(&mut self.settings.body_bytes_max, 0);
         let verified = std::mem::replace(&mut self.settings.verify_digests, false);
-        self.stand_at(start);
+        self.restart_at(start);
         let mut outcome = Ok(());
         while outcome.is_ok() && self.mark < offset && !self.done {
             self.ready.clear();

@@ -116,7 +116,7 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
     }
     if let Some((at, _)) = within
         .iter()
-        .find(|(_, fields)| lines.begin_anew_behind(*fields, bytes))
+        .find(|(_, fields)| lines.repeats_a_field_after(*fields, bytes))
     {
         return another_begins(*at);
     }
@@ -158,7 +158,7 @@ impl Lines {
 
     /// Returns whether a field that a record has only once is among the first `count` fields and
     /// again among the others. If so, the others belong to another record.
-    fn begin_anew_behind(&self, count: usize, header: &[u8]) -> bool {
+    fn repeats_a_field_after(&self, count: usize, header: &[u8]) -> bool {
         let name = |field: &Field| &header[field.name.0 as usize..field.name.1 as usize];
         let (before, behind) = self.fields.split_at(count);
         before.iter().any(|field| {

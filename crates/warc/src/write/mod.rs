@@ -15,6 +15,24 @@ use crate::write::draft::Draft;
 const AT_ONCE_BYTES_MAX: u64 = 1 << 20;
 
 /// Writes records to `W`, one after the other. Reuses the compressor and all memory.
+///
+/// ```
+/// use warc::{Compression, Draft, Entry, Reader, ReaderSettings, Writer};
+///
+/// let mut writer = Writer::new(Vec::new(), Compression::GZIP)?;
+/// writer.write(&Draft::warcinfo(0, &[("software", "example")]))?;
+/// let page = Draft::resource("http://example.com/", 0, "text/plain", b"hello".to_vec());
+/// let span = writer.write(&page)?;
+/// assert_eq!(writer.position(), span.end());
+///
+/// let file = writer.finish()?;
+/// let mut reader = Reader::from_input(Box::new(file), "example", ReaderSettings::default())?;
+/// reader.next_entry()?;
+/// let Some(Entry::Record(record)) = reader.next_entry()? else { panic!("a record was written") };
+/// assert_eq!(record.target(), Some("http://example.com/"));
+/// assert_eq!(record.body, b"hello");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Writer<W: Write> {
     out: W,
     encoder: Box<dyn Encode>,

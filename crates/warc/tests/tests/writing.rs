@@ -235,9 +235,9 @@ fn all_of_a_record_is_kept() {
     ];
     let folder = tempfile::tempdir().expect("a folder");
     let in_one = [records.concat()];
-    for (files, lies) in [
-        (&records[..], warc::Lies::Alone),
-        (&in_one[..], warc::Lies::Shared),
+    for (files, layout) in [
+        (&records[..], warc::RecordLayout::OwnMember),
+        (&in_one[..], warc::RecordLayout::SharedMember),
     ] {
         let mut writer = Writer::new(Vec::new(), Compression::GZIP).expect("a writer");
         for file in files {
@@ -259,7 +259,7 @@ fn all_of_a_record_is_kept() {
             std::io::Read::read_to_end(&mut reader.after_block().expect("kept"), &mut all).expect("read");
             assert_eq!(all.len() as u64 - before, reader.after_block_bytes());
             assert!(all == records[number], "record {number}");
-            assert_eq!(reader.lies(), lies);
+            assert_eq!(reader.layout(), layout);
             number += 1;
         }
         assert_eq!(number, records.len());

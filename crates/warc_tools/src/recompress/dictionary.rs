@@ -6,7 +6,7 @@ use std::io::Read;
 
 use crate::Each;
 use crate::error::WriteError;
-use crate::proof;
+use crate::record_digests;
 use crate::source::Source;
 
 /// Size of a dictionary in bytes, as zstd recommends.
@@ -27,7 +27,7 @@ const SAMPLES_BYTES_MAX: usize = 24 << 20;
 /// [`WriteError::Untrained`] if zstd finds too little in common. Other errors as for writing.
 pub fn train(input: &Path, out: &Path, each: &mut Each<'_>) -> Result<Vec<u8>, WriteError> {
     let mut source = Source::open(input, out)?;
-    let keep = proof::keep(out);
+    let keep = record_digests::keep(out);
     let mut samples = Samples::default();
     while let Some(record) = source.next()? {
         if samples.wants_next() {

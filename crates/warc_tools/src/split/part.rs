@@ -9,10 +9,10 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use warc::{Compression, Record, Writer};
 
-use crate::aside::io_error;
 use crate::error::WriteError;
-use crate::proof::{self, Hashed, Proof};
+use crate::record_digests::{self, HashingReader, RecordDigests};
 use crate::source::Source;
+use crate::temp_output::io_error;
 
 /// Size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 128 << 10;
@@ -27,7 +27,7 @@ pub(super) struct Stored {
 impl Stored {
     /// Reads a small record into memory.
     pub(super) fn of(source: &mut Source, record: &Record, folder: &Path) -> Result<Stored, WriteError> {
-        let failed = proof::keep(folder);
+        let failed = record_digests::keep(folder);
         let line_ends = source.line_ends(record.format)?;
         let header = source.reader.header_bytes().to_vec();
         let mut block = Vec::new();
@@ -96,7 +96,7 @@ pub(super) struct Part {
     writer: Option<Writer<BufWriter<File>>>,
     /// Bytes written before it was last closed.
     closed_bytes: u64,
-    proof: Proof,
+    record_digests: RecordDigests,
     /// Number of records that count towards its end.
     pub(super) counted: u64,
     /// Number of copied `warcinfo` records.
@@ -113,7 +113,7 @@ impl Part {
             compression,
             writer: None,
             closed_bytes: 0,
-            proof: Proof::default(),
+            record_digests: RecordDigests::default(),
             counted: 0,
             copies: 0,
             described: 0,
@@ -181,19 +181,19 @@ impl Part {
             return Ok(());
         };
         let bytes = header.len() as u64 + block_bytes + line_ends.len() as u64;
-        let mut content = Hashed::new(header.chain(block));
+        let mut content = HashingReader::new(header.chain(block));
         writer
             .write_from(content.by_ref().chain(line_ends), bytes)
             .map_err(failed)?;
-        self.proof.push(content.finish());
+        self.record_digests.push(content.finish());
         Ok(())
     }
 
     /// Finishes writing. Returns the file, its expected records, and its size.
-    pub(super) fn finish(mut self) -> Result<(PathBuf, Proof, u64), WriteError> {
+    pub(super) fn finish(mut self) -> Result<(PathBuf, RecordDigests, u64), WriteError> {
         self.close()?;
         let file = File::open(&self.path).map_err(self.failed())?;
         file.sync_all().map_err(io_error("sync", &self.path))?;
-        Ok((self.path, self.proof, self.closed_bytes))
+        Ok((self.path, self.record_digests, self.closed_bytes))
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use warc::{Compression, Container, Decompressed, Entry, Lies, Reader, ReaderSettings};
+use warc::{Compression, Container, Decompressed, Entry, Reader, ReaderSettings, RecordLayout};
 use warc_tools::{WriteError, recompress};
 
 use crate::support::{file, folder_is_clean, record, response};
@@ -41,13 +41,13 @@ fn lie_alone(bytes: &[u8], container: Container) -> usize {
     let mut records = 0;
     while let Some(entry) = reader.next_entry().expect("readable") {
         if let Entry::Record(_) = entry {
-            let lies = match container {
-                Container::Plain => Lies::Plain,
-                _ => Lies::Alone,
+            let layout = match container {
+                Container::Plain => RecordLayout::Plain,
+                _ => RecordLayout::OwnMember,
             };
             assert_eq!(
-                (reader.lies(), reader.container()),
-                (lies, container),
+                (reader.layout(), reader.container()),
+                (layout, container),
                 "record {records}"
             );
             records += 1;

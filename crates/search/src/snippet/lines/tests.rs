@@ -6,11 +6,11 @@ use crate::words::StemMemo;
 
 #[track_caller]
 fn check(query: &str, text: &str, words: usize, expected: &[&str]) {
-    assert_eq!(shown(query, text, 10, words), expected);
+    assert_eq!(lines_of(query, text, 10, words), expected);
 }
 
 /// Returns the lines of an English text, with bars around the match.
-fn shown(query: &str, text: &str, most: usize, words: usize) -> Vec<String> {
+fn lines_of(query: &str, text: &str, most: usize, words: usize) -> Vec<String> {
     let parsed = parse(query);
     let mut memo = StemMemo::new(64);
     let lines = Snippets::new(&parsed, &mut memo).lines(text, "en", most, words);
@@ -55,7 +55,7 @@ fn without_blanks_characters_are_words() {
 #[test]
 fn long_words_cost_no_more_than_short_ones() {
     let text = format!("{} zone {}", "x".repeat(60_000), "y".repeat(60_000));
-    let lines = shown("zone", &text, 1, 50);
+    let lines = lines_of("zone", &text, 1, 50);
     assert_eq!(lines.len(), 1);
     assert!(lines[0].len() < 10_000, "{}", lines[0].len());
 }
@@ -77,11 +77,11 @@ proptest! {
             let blank = |side: &str| if side.is_empty() { "" } else { " " };
             expected.push(format!("{left}{}|zone|{}{right}", blank(&left), blank(&right)));
         }
-        prop_assert_eq!(shown("\"zone\"", &text, most, around), expected);
+        prop_assert_eq!(lines_of("\"zone\"", &text, most, around), expected);
     }
 
     #[test]
     fn any_text_has_lines(query in ".{0,20}", text in ".{0,300}", around in 0..60_usize) {
-        prop_assert!(shown(&query, &text, 5, around).len() <= 5);
+        prop_assert!(lines_of(&query, &text, 5, around).len() <= 5);
     }
 }
