@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod date;
+mod date_text;
 pub mod file_name;
 pub mod number;
 pub mod terminal;

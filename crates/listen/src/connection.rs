@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::{Pass, UnderWay};
+use crate::{ConnectionPermit, UnderWay};
 
 use crate::tls::Agreed;
 
@@ -15,7 +15,7 @@ pub struct Connection {
     /// The user at the other end, once known.
     user: OnceLock<u32>,
     tls: Option<Agreed>,
-    pub(crate) pass: Pass,
+    pub(crate) permit: ConnectionPermit,
     unread: Arc<AtomicBool>,
 }
 
@@ -24,7 +24,7 @@ impl Connection {
         peer: SocketAddr,
         local: Option<SocketAddr>,
         tls: Option<Agreed>,
-        pass: Pass,
+        permit: ConnectionPermit,
         unread: Arc<AtomicBool>,
     ) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Connection {
             local,
             user: OnceLock::new(),
             tls,
-            pass,
+            permit,
             unread,
         }
     }
@@ -59,15 +59,15 @@ impl Connection {
     }
 
     /// Notes that a request begins. The request is in progress until the result is dropped. Only
-    /// [`door::Patience::IdleStranger`] needs this.
+    /// [`crate::Patience::IdleStranger`] needs this.
     pub fn begin(&self) -> UnderWay {
-        self.pass.begin()
+        self.permit.begin()
     }
 
     /// Notes that the signature of a request is valid. The connection no longer counts as a
     /// stranger's.
     pub fn trust(&self) {
-        self.pass.trust();
+        self.permit.trust();
     }
 
     /// Notes that a request was answered before its body was read to the end. The response must say

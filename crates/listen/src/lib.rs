@@ -1,6 +1,6 @@
 //! A port of this process that serves HTTP/1.1. All our servers use this accept loop.
 //!
-//! [`Port::serve`] accepts the connections that [`door::Door`] admits, does the TLS handshake,
+//! [`Port::serve`] accepts the connections that [`crate::Door`] admits, does the TLS handshake,
 //! calls a function for every request, and ends all connections in order. Differences between
 //! servers are fields of [`Terms`], and each server explains its values.
 //!
@@ -28,7 +28,7 @@ mod write_timeout;
 
 pub use connection::Connection;
 pub use hosts::{Hosts, Misaddressed};
-pub use limits::{Door, Limits, Pass, Patience, Place, Places, UnderWay};
+pub use limits::{ConnectionPermit, Door, Limits, Patience, Permit, Permits, UnderWay};
 pub use listen_address::ListenAddress;
 pub use port::{Port, Terms};
 pub use tls::{Agreed, Security, TlsError, TlsFiles};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::{Door, Pass, Patience};
+use crate::{ConnectionPermit, Door, Patience};
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -50,6 +50,58 @@ pub struct Terms {
 }
 
 /// A port that listens. Until [`Port::serve`] is called, connections wait in the system's queue.
+///
+/// ```
+/// use std::convert::Infallible;
+/// use std::time::Duration;
+///
+/// use http_body_util::Full;
+/// use hyper::body::Bytes;
+/// use listen::{Door, Limits, Patience, Port, Security, Terms};
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// let door = Door::new(Limits {
+///     connections_max: 8,
+///     per_address_max: 8,
+///     reserve: 0,
+/// });
+/// let port = Port::bind("127.0.0.1:0".parse().unwrap(), door).await?;
+/// let address = port.address();
+/// let second = Duration::from_secs(1);
+/// let terms = Terms {
+///     security: Security::Plain,
+///     handshake_time_max: second,
+///     head_bytes_max: 8192,
+///     head_time_max: second,
+///     buffer_bytes_max: None,
+///     write_idle_max: Some(second),
+///     patience: Patience::FirstRequest(second),
+///     grace: second,
+/// };
+/// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+/// let serving = tokio::spawn(port.serve(
+///     terms,
+///     |request, _| async move {
+///         let body = Bytes::from(format!("at {}", request.uri()));
+///         Ok::<_, Infallible>(http::Response::new(Full::new(body)))
+///     },
+///     async { drop(stopped.await) },
+/// ));
+///
+/// let mut client = tokio::net::TcpStream::connect(address).await?;
+/// client.write_all(b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await?;
+/// let mut response = String::new();
+/// client.read_to_string(&mut response).await?;
+/// assert!(response.starts_with("HTTP/1.1 200 OK"));
+/// assert!(response.ends_with("at /a"));
+///
+/// drop(stop);
+/// serving.await.unwrap();
+/// # Ok(())
+/// # }
+/// ```
 pub struct Port {
     listener: TcpListener,
     address: SocketAddr,
@@ -97,8 +149,8 @@ impl Port {
                 () = &mut stop => break,
                 // Without this the set would keep an entry for every past connection.
                 Some(_) = connections.join_next() => {}
-                (stream, peer, pass) = self.door.accept(&self.listener) => {
-                    connections.spawn(hold(stream, peer, pass, Arc::clone(&held), closed.clone()));
+                (stream, peer, permit) = self.door.accept(&self.listener) => {
+                    connections.spawn(hold(stream, peer, permit, Arc::clone(&held), closed.clone()));
                 }
             }
         }
@@ -121,7 +173,7 @@ impl Port {
 async fn hold<A, F, B, E>(
     stream: TcpStream,
     peer: SocketAddr,
-    pass: Pass,
+    permit: ConnectionPermit,
     held: Arc<(Terms, A)>,
     mut closed: watch::Receiver<bool>,
 ) where
@@ -145,9 +197,9 @@ async fn hold<A, F, B, E>(
         Ok(entered) => entered,
         Err(error) => return tracing::debug!(%peer, %error, "refused a connection"),
     };
-    let connection = Arc::new(Connection::new(peer, local, agreed, pass, unread));
+    let connection = Arc::new(Connection::new(peer, local, agreed, permit, unread));
     let service = service_fn(|request| {
-        connection.pass.heard();
+        connection.permit.note_request();
         answer(request, Arc::clone(&connection))
     });
     let mut http = http1::Builder::new();
@@ -160,7 +212,7 @@ async fn hold<A, F, B, E>(
     let mut talk = pin!(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = talk.as_mut() => ended,
-        () = connection.pass.outstayed(terms.patience) => {
+        () = connection.permit.wait_until_idle(terms.patience) => {
             return tracing::debug!(%peer, "closed an idle connection");
         }
         () = closing(&mut closed) => {

@@ -1,7 +1,7 @@
 //! Counters for operations and their durations, and the Prometheus text format.
 //!
-//! - [`Metric`] declares a metric once: its name with the unit, its kind, its help. [`Text`] writes
-//!   its lines.
+//! - [`Metric`] declares a metric once: its name with the unit, its kind, its help. A
+//!   [`Measure`] also says how its value is read. [`Text`] writes their lines.
 //! - [`Histogram`] counts times in buckets.
 //! - [`Operations`] counts requests by operation. A [`RequestCount`] is a snapshot of one
 //!   operation; nodes send it to each other. [`Counters`] also counts the requests in progress.
@@ -15,6 +15,7 @@
 
 mod counters;
 mod histogram;
+mod measure;
 mod metric;
 mod operations;
 mod request_count;
@@ -22,6 +23,7 @@ mod text;
 
 pub use counters::{Counted, Counters, InFlight};
 pub use histogram::Histogram;
+pub use measure::{Measure, Value};
 pub use metric::{Kind, Metric};
 pub use operations::{Operation, Operations};
 pub use request_count::{LATENCY_MICROS, RequestCount};

@@ -2,6 +2,24 @@
 
 /// Name, kind and help of a metric. A test compares all metrics with the list in
 /// docs/operations.md.
+///
+/// ```
+/// use metrics::{Metric, Text};
+///
+/// const READS: Metric = Metric::counter("reads_total", "Reads, by disk.");
+///
+/// let mut text = Text::new();
+/// let mut lines = text.begin(&READS);
+/// lines.value(&[("disk", "a")], 7);
+/// lines.value(&[("disk", "b")], 0);
+/// assert_eq!(
+///     text.into_string(),
+///     "# HELP reads_total Reads, by disk.\n\
+///      # TYPE reads_total counter\n\
+///      reads_total{disk=\"a\"} 7\n\
+///      reads_total{disk=\"b\"} 0\n"
+/// );
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
     /// Name with its unit, most significant word first. The name of a counter ends with `_total`.

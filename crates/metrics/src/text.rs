@@ -2,12 +2,42 @@
 
 use std::fmt::{Display, Write};
 
-use crate::{Histogram, Kind, Metric};
+use crate::{Histogram, Kind, Measure, Metric};
 
 /// Names and values of the labels of one line, in the order in which they are written.
 type Labels<'a> = &'a [(&'a str, &'a str)];
 
 /// A text that is being written.
+///
+/// ```
+/// use metrics::{Measure, Metric, Text};
+///
+/// const UP: Metric = Metric::gauge("up", "Whether the server runs.");
+///
+/// struct Disk {
+///     path: &'static str,
+///     free_bytes: u64,
+/// }
+/// const DISKS: &[Measure<Disk>] = &[Measure::gauge(
+///     "disk_free_bytes",
+///     "Free bytes of a disk.",
+///     |disk| disk.free_bytes.into(),
+/// )];
+///
+/// let mut text = Text::new();
+/// text.one(&UP, 1);
+/// let disk = Disk { path: "/a", free_bytes: 5 };
+/// text.table(DISKS, &[([("path", disk.path)], &disk)]);
+/// assert_eq!(
+///     text.into_string(),
+///     "# HELP up Whether the server runs.\n\
+///      # TYPE up gauge\n\
+///      up 1\n\
+///      # HELP disk_free_bytes Free bytes of a disk.\n\
+///      # TYPE disk_free_bytes gauge\n\
+///      disk_free_bytes{path=\"/a\"} 5\n"
+/// );
+/// ```
 #[derive(Debug, Default)]
 pub struct Text(String);
 
@@ -41,6 +71,28 @@ impl Text {
     /// Writes a metric that has one value and no labels.
     pub fn one(&mut self, metric: &Metric, value: impl Display) {
         self.begin(metric).value(&[], value);
+    }
+
+    /// Writes metrics that each have one value for every row, with the labels of that row.
+    pub fn table<'l, T, L>(&mut self, measures: &[Measure<T>], rows: &[(L, &T)])
+    where
+        L: AsRef<[(&'l str, &'l str)]>,
+    {
+        // All lines of one metric must follow its declaration without interruption. So the outer
+        // loop is over metrics, and the inner one over rows.
+        for Measure { metric, value } in measures {
+            let mut lines = self.begin(metric);
+            for (labels, row) in rows {
+                lines.value(labels.as_ref(), value(row));
+            }
+        }
+    }
+
+    /// Writes metrics that each have one value and no labels.
+    pub fn single<T>(&mut self, measures: &[Measure<T>], row: &T) {
+        for Measure { metric, value } in measures {
+            self.one(metric, value(row));
+        }
     }
 
     /// Returns the whole text.

@@ -33,7 +33,7 @@ pub(crate) fn rewrite(css: &str, scope: &Scope) -> Result<String, TooLong> {
     }
     let mut input = ParserInput::new(css);
     let mut parser = Parser::new(&mut input);
-    let mut found = Found {
+    let mut found = Replacements {
         scope,
         edits: Vec::new(),
         bytes: css.len(),
@@ -77,7 +77,7 @@ impl Block {
     }
 }
 
-struct Found<'s> {
+struct Replacements<'s> {
     scope: &'s Scope,
     /// Replacements, in order.
     edits: Vec<(Range<usize>, String)>,
@@ -85,7 +85,7 @@ struct Found<'s> {
     bytes: usize,
 }
 
-impl Found<'_> {
+impl Replacements<'_> {
     /// Walks over one block.
     fn walk(&mut self, parser: &mut Parser<'_, '_>, block: Block, depth: usize) {
         // The next string belongs to an `@import`.

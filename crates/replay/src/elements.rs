@@ -6,10 +6,10 @@ use crate::references::Role;
 
 /// How a browser uses the value of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum AttributeUse {
     /// A reference. The modifier is the form in which its target is shown, and the role is its
     /// purpose for the page.
-    Refers(Modifier, Role),
+    Reference(Modifier, Role),
     /// Several pictures (`srcset`).
     Pictures,
     /// CSS.
@@ -27,46 +27,48 @@ pub(crate) enum Use {
 
 /// Returns how the attribute `name` of the element `tag` is used, both in lower case, or `None` if
 /// it contains no reference. `link` is the use of the element's `rel`.
-pub(crate) fn used(tag: &str, name: &str, link: Modifier) -> Option<Use> {
-    let refers = |modifier| Some(Use::Refers(modifier, Role::Part));
-    let leads = |modifier| Some(Use::Refers(modifier, Role::Link));
+pub(crate) fn used(tag: &str, name: &str, link: Modifier) -> Option<AttributeUse> {
+    let part = |modifier| Some(AttributeUse::Reference(modifier, Role::Part));
+    let link_to = |modifier| Some(AttributeUse::Reference(modifier, Role::Link));
     match (tag, name) {
-        (_, "style") => Some(Use::Style),
+        (_, "style") => Some(AttributeUse::Style),
         // Presentation attributes of drawings that accept `url()` (SVG 2, section 6.6).
         (
             _,
             "fill" | "stroke" | "filter" | "mask" | "clip-path" | "marker-start" | "marker-mid"
             | "marker-end" | "cursor",
-        ) => Some(Use::Style),
+        ) => Some(AttributeUse::Style),
         // Event handlers (HTML, section 8.1.8.1). No other attribute has this prefix.
-        (_, name) if name.starts_with("on") => Some(Use::Script),
-        (_, "integrity" | "ping" | "nonce") | ("html", "manifest") => Some(Use::LeftOut),
-        ("a" | "area" | "form" | "base", "target") | ("input" | "button", "formtarget") => Some(Use::Target),
-        ("a" | "area", "href" | "xlink:href") => leads(Modifier::Page),
-        ("script", "src" | "href" | "xlink:href") => refers(Modifier::Script),
-        ("link", "href") if link == Modifier::Page => leads(link),
-        ("link", "href") => refers(link),
-        ("iframe" | "frame" | "embed", "src") | ("object", "data") => refers(Modifier::Page),
-        ("iframe", "srcdoc") => Some(Use::Document),
-        ("form", "action") | ("input" | "button", "formaction") => leads(Modifier::Page),
-        ("img", "longdesc") | ("object" | "applet", "codebase") => leads(Modifier::Image),
+        (_, name) if name.starts_with("on") => Some(AttributeUse::Script),
+        (_, "integrity" | "ping" | "nonce") | ("html", "manifest") => Some(AttributeUse::LeftOut),
+        ("a" | "area" | "form" | "base", "target") | ("input" | "button", "formtarget") => {
+            Some(AttributeUse::Target)
+        }
+        ("a" | "area", "href" | "xlink:href") => link_to(Modifier::Page),
+        ("script", "src" | "href" | "xlink:href") => part(Modifier::Script),
+        ("link", "href") if link == Modifier::Page => link_to(link),
+        ("link", "href") => part(link),
+        ("iframe" | "frame" | "embed", "src") | ("object", "data") => part(Modifier::Page),
+        ("iframe", "srcdoc") => Some(AttributeUse::Document),
+        ("form", "action") | ("input" | "button", "formaction") => link_to(Modifier::Page),
+        ("img", "longdesc") | ("object" | "applet", "codebase") => link_to(Modifier::Image),
         // One of several formats of a film or a picture.
-        ("source", "src") => Some(Use::Refers(Modifier::Image, Role::Alternative)),
-        ("img" | "source", "srcset") | ("link", "imagesrcset") => Some(Use::Pictures),
+        ("source", "src") => Some(AttributeUse::Reference(Modifier::Image, Role::Alternative)),
+        ("img" | "source", "srcset") | ("link", "imagesrcset") => Some(AttributeUse::Pictures),
         ("img" | "input" | "audio" | "video" | "track" | "bgsound", "src")
         | ("img", "lowsrc" | "dynsrc")
         | ("video", "poster")
         | ("body" | "table" | "thead" | "tbody" | "tfoot" | "tr" | "td" | "th", "background") => {
-            refers(Modifier::Image)
+            part(Modifier::Image)
         }
         // Among the remaining elements only those of drawings have it: pictures, patterns, symbols
         // of other files.
-        (_, "xlink:href") => refers(Modifier::Image),
+        (_, "xlink:href") => part(Modifier::Image),
         (
             "image" | "use" | "feimage" | "pattern" | "lineargradient" | "radialgradient" | "mpath"
             | "textpath",
             "href",
-        ) => refers(Modifier::Image),
+        ) => part(Modifier::Image),
         _ => None,
     }
 }

@@ -24,6 +24,7 @@ mod instruction;
 mod plain;
 mod prolog;
 mod references;
+pub mod sandbox;
 mod scope;
 mod script;
 mod srcset;

@@ -33,10 +33,10 @@ pub enum Role {
 
 /// A list of references, in the order of the document. All clones are the same list.
 #[derive(Debug, Clone, Default)]
-pub struct References(Arc<Mutex<Listed>>);
+pub struct References(Arc<Mutex<ReferenceList>>);
 
 #[derive(Debug, Default)]
-struct Listed {
+struct ReferenceList {
     references: Vec<Reference>,
     bytes: usize,
     is_cut: bool,
@@ -61,7 +61,7 @@ impl References {
         (listed.references, listed.is_cut)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Listed> {
+    fn lock(&self) -> MutexGuard<'_, ReferenceList> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -74,7 +74,7 @@ impl Scope {
     /// Marks content that is shown only if other content cannot be: its parts become
     /// [`Role::Alternative`].
     #[must_use]
-    pub(crate) fn into_alternative(self) -> Scope {
+    pub(crate) fn as_alternative(self) -> Scope {
         Scope {
             is_alternative: true,
             ..self
@@ -102,7 +102,7 @@ impl Scope {
     }
 
     /// Sets the `base` of a page. References after it are relative to it.
-    pub(crate) fn take_base(&mut self, base: &str) {
+    pub(crate) fn set_base(&mut self, base: &str) {
         if let Ok(base) = self.url.join(cut(base.trim_ascii()))
             && is_web(&base)
         {
@@ -113,7 +113,7 @@ impl Scope {
 
     /// Returns the address of `target`, which may be the prefix of a URL: absolute, or relative to
     /// a scheme (`//host`) or to the root of the site (`/path`). It is not normalised.
-    pub(crate) fn lead(&self, target: &str, modifier: Modifier) -> String {
+    pub(crate) fn rewrite_prefix(&self, target: &str, modifier: Modifier) -> String {
         let scheme = self.base.scheme();
         let url = match target {
             _ if target.starts_with("//") => format!("{scheme}:{target}"),
@@ -190,7 +190,8 @@ fn encoder(encoding: &'static Encoding) -> impl Fn(&str) -> Cow<'_, [u8]> {
     move |text| encoding.encode(text).0
 }
 
-fn is_web(url: &Url) -> bool {
+/// Returns whether a URL is one of the web: http or https, with a host.
+pub(crate) fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 

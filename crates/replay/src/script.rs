@@ -33,7 +33,7 @@ pub(crate) fn rewrite<'a>(script: &'a str, scope: &Scope) -> Result<Cow<'a, str>
         rewritten.push(&script[written..begin])?;
         // A script may append to the address, which then continues the captured URL. So the address
         // is not normalised.
-        rewritten.push(&scope.lead(target, Modifier::Page))?;
+        rewritten.push(&scope.rewrite_prefix(target, Modifier::Page))?;
         written = begin + target.len();
     }
     if written == 0 {

@@ -56,11 +56,11 @@ const NAME_BYTES_MAX: usize = 12;
 /// Closes empty text elements in a document that arrives in pieces.
 #[derive(Debug, Default)]
 pub(crate) struct EmptyTags {
-    place: Place,
+    place: Position,
 }
 
 #[derive(Debug, Default)]
-enum Place {
+enum Position {
     #[default]
     Text,
     /// After `<`, with the name so far.
@@ -90,20 +90,20 @@ impl EmptyTags {
     /// Returns the bytes held back at the end of the document.
     pub(crate) fn end(self) -> &'static [u8] {
         match self.place {
-            Place::Tag { slash: true, .. } => b"/",
+            Position::Tag { slash: true, .. } => b"/",
             _ => b"",
         }
     }
 
     fn step(&mut self, byte: u8, out: &mut Vec<u8>) {
         match &mut self.place {
-            Place::Text => {
+            Position::Text => {
                 if byte == b'<' {
-                    self.place = Place::Name(Vec::new());
+                    self.place = Position::Name(Vec::new());
                 }
                 out.push(byte);
             }
-            Place::Name(name) => {
+            Position::Name(name) => {
                 out.push(byte);
                 let is_name = !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'/' | b'>');
                 if is_name && name.len() <= NAME_BYTES_MAX {
@@ -115,7 +115,7 @@ impl EmptyTags {
                         _ => None,
                     };
                     if let Some(end) = end {
-                        self.place = Place::Until { end, matched: 0 };
+                        self.place = Position::Until { end, matched: 0 };
                     }
                     return;
                 }
@@ -123,15 +123,15 @@ impl EmptyTags {
                     .contains(&name.as_slice())
                     .then(|| std::mem::take(name));
                 self.place = match byte {
-                    b'>' => Place::Text,
-                    _ => Place::Tag {
+                    b'>' => Position::Text,
+                    _ => Position::Tag {
                         name,
                         quote: None,
                         slash: false,
                     },
                 };
                 // The slash must be held back.
-                if let Place::Tag {
+                if let Position::Tag {
                     name: Some(_), slash, ..
                 } = &mut self.place
                     && byte == b'/'
@@ -140,12 +140,12 @@ impl EmptyTags {
                     *slash = true;
                 }
             }
-            Place::Tag { name, quote, slash } => {
+            Position::Tag { name, quote, slash } => {
                 let is_closed = *slash && byte == b'>';
                 match (is_closed, name.as_ref()) {
                     (true, Some(name)) => {
                         out.extend([b"></".as_slice(), name, b">"].concat());
-                        self.place = Place::Text;
+                        self.place = Position::Text;
                         return;
                     }
                     _ if *slash => out.push(b'/'),
@@ -159,12 +159,12 @@ impl EmptyTags {
                         *slash = true;
                         return;
                     }
-                    (None, b'>') => self.place = Place::Text,
+                    (None, b'>') => self.place = Position::Text,
                     _ => {}
                 }
                 out.push(byte);
             }
-            Place::Until { end, matched } => {
+            Position::Until { end, matched } => {
                 out.push(byte);
                 *matched = match byte == end[*matched] {
                     true => *matched + 1,
@@ -173,7 +173,7 @@ impl EmptyTags {
                     false => usize::from(byte == end[0]),
                 };
                 if *matched == end.len() {
-                    self.place = Place::Text;
+                    self.place = Position::Text;
                 }
             }
         }

@@ -14,17 +14,17 @@ use archive::question::{Rights, SightBody};
 use axum::extract::{MatchedPath, Request};
 
 use crate::failure::Failure;
+use crate::health::HEALTH_PATH;
+use crate::identity::Identity;
 use crate::local_owner;
-use crate::routes::HEALTH_PATH;
 use crate::sites;
 use crate::state::Common;
-use crate::who_asks::Asking;
 
 /// Routes that reveal nothing about the archive.
-const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
+const PUBLIC_ROUTES: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes answered only by the archive, which shows each client what it may see.
-const OF_THE_ARCHIVE: [&str; 51] = [
+const READER_ROUTES: [&str; 51] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
@@ -80,7 +80,7 @@ const OF_THE_ARCHIVE: [&str; 51] = [
 ];
 
 /// Routes whose answers come from all pages and reveal details of this machine.
-const OF_ALL_THERE_IS: [&str; 3] = ["/sql", "/api/v1/sql", "/api/v1/sql/tables"];
+const UNRESTRICTED_ADMIN_ROUTES: [&str; 3] = ["/sql", "/api/v1/sql", "/api/v1/sql/tables"];
 
 /// Clients that may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,15 +92,15 @@ enum Audience {
     /// Administrators, even if rules hide pages from them.
     Admins,
     /// Administrators from whom nothing is hidden.
-    AdminsWhoReadAll,
+    UnrestrictedAdmins,
 }
 
 fn audience(path: &str) -> Audience {
     let is_asset = ui::ASSETS.iter().any(|asset| asset.path == path);
     match path {
-        path if is_asset || FOR_EVERYBODY.contains(&path) => Audience::Everybody,
-        path if OF_THE_ARCHIVE.contains(&path) => Audience::Readers,
-        path if OF_ALL_THERE_IS.contains(&path) => Audience::AdminsWhoReadAll,
+        path if is_asset || PUBLIC_ROUTES.contains(&path) => Audience::Everybody,
+        path if READER_ROUTES.contains(&path) => Audience::Readers,
+        path if UNRESTRICTED_ADMIN_ROUTES.contains(&path) => Audience::UnrestrictedAdmins,
         _ => Audience::Admins,
     }
 }
@@ -124,35 +124,37 @@ pub(crate) async fn admit(
         Some(_) => audience(path),
     };
     let is_for_everybody = audience == Audience::Everybody;
-    let asking = match state.who_asks.asking(request) {
+    let identity = match state.authenticator.identify(request) {
         // A client with an expired or revoked cookie must reach this page and the styles to sign in
         // again.
-        Err(_) if is_for_everybody || [SIGN_IN, SIGN_OUT].contains(&path) => over(state, request)?,
-        asking => asking?,
+        Err(_) if is_for_everybody || [SIGN_IN, SIGN_OUT].contains(&path) => {
+            expired_identity(state, request)?
+        }
+        identity => identity?,
     };
-    let (groups, is_admin) = (asking.groups.clone(), asking.is_admin);
+    let (groups, is_admin) = (identity.groups.clone(), identity.is_admin);
     let nothing = SightBody::default();
     if is_for_everybody {
-        request.extensions_mut().insert(state.seen_by(asking, nothing));
+        request.extensions_mut().insert(state.seen_by(identity, nothing));
         return Ok(());
     }
-    let administers = matches!(audience, Audience::Admins | Audience::AdminsWhoReadAll);
-    let sight = match state.sight(&asking).await {
+    let administers = matches!(audience, Audience::Admins | Audience::UnrestrictedAdmins);
+    let sight = match state.sight(&identity).await {
         Ok(sight) => sight,
         // Administration pages stay available if the rules cannot be read, because they are needed
         // to repair them.
         Err(_) if is_admin && audience == Audience::Admins => nothing,
-        Err(failure) => return Err(closed(state, is_admin, failure).await),
+        Err(failure) => return Err(failure_of_rules(state, is_admin, failure).await),
     };
     let everything = sight.everything;
     request.extensions_mut().insert(if is_admin && administers {
-        state.administered_by(asking, sight)
+        state.administered_by(identity, sight)
     } else {
-        state.seen_by(asking, sight)
+        state.seen_by(identity, sight)
     });
     match audience {
-        _ if administers && !is_admin => Err(for_admins(state)),
-        Audience::AdminsWhoReadAll if !everything => Err(Failure::forbidden(format!(
+        _ if administers && !is_admin => Err(admins_only(state)),
+        Audience::UnrestrictedAdmins if !everything => Err(Failure::forbidden(format!(
             "SQL reads all pages, but rules hide some of them from {groups}: exempt administrators in these \
              rules (except = [\"{ADMIN}\"]), or run weft sql on the server's machine, which reads everything"
         ))),
@@ -161,9 +163,9 @@ pub(crate) async fn admit(
 }
 
 /// Returns the failure for a client that is not an administrator. It says how to become one.
-fn for_admins(state: &Common) -> Failure {
+fn admins_only(state: &Common) -> Failure {
     let make = "weft rights token NAME --admin --tokens FILE";
-    let token = if state.who_asks.takes_tokens() {
+    let token = if state.authenticator.accepts_tokens() {
         format!("sign in with a token created by {make}, or send it as Authorization: Bearer TOKEN")
     } else {
         format!("create a token with {make}, and start the server with weft serve --tokens FILE")
@@ -180,16 +182,16 @@ fn for_admins(state: &Common) -> Failure {
 
 /// Returns a client whose cookie is expired or revoked. If the request has no cookie, returns the
 /// original failure.
-fn over(state: &Common, request: &Request) -> Result<Asking, Failure> {
-    match state.who_asks.cookie(request.headers()) {
-        Some(_) => Ok(Asking::over()),
-        None => state.who_asks.asking(request),
+fn expired_identity(state: &Common, request: &Request) -> Result<Identity, Failure> {
+    match state.authenticator.cookie(request.headers()) {
+        Some(_) => Ok(Identity::expired()),
+        None => state.authenticator.identify(request),
     }
 }
 
 /// Returns the failure if the rules cannot be read. Only administrators get the file name and the
 /// faulty content.
-async fn closed(state: &Common, is_admin: bool, failure: Failure) -> Failure {
+async fn failure_of_rules(state: &Common, is_admin: bool, failure: Failure) -> Failure {
     // The owner sees everything regardless of the rules, so this fails only if they cannot be read.
     let is_of_rules = failure.is_unavailable() && state.owner().ask(Rights::default()).await.is_err();
     if !is_of_rules || is_admin {
@@ -211,7 +213,7 @@ async fn closed(state: &Common, is_admin: bool, failure: Failure) -> Failure {
 pub(crate) fn is_arrival(state: &Common, route: Option<&MatchedPath>, request: &Request) -> bool {
     let is_page = route.is_some_and(|route| !route.as_str().starts_with("/sandbox"));
     is_page
-        && state.who_asks.takes_tokens()
-        && state.who_asks.cookie(request.headers()).is_none()
+        && state.authenticator.accepts_tokens()
+        && state.authenticator.cookie(request.headers()).is_none()
         && sites::is_arrival(request)
 }

@@ -16,7 +16,7 @@ pub(crate) const LIMIT_MAX: usize = 1000;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
-    pub(crate) place: Place,
+    pub(crate) place: ParameterLocation,
     pub(crate) kind: Kind,
     pub(crate) required: bool,
     pub(crate) about: &'static str,
@@ -24,7 +24,7 @@ pub(crate) struct Parameter {
 
 /// Part of a request that holds a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ParameterLocation {
     Query,
     Path,
 }
@@ -73,7 +73,11 @@ impl Arguments {
         query: &str,
         path: &[(&str, &str)],
     ) -> Result<Arguments, Failure> {
-        let is_known = |name: &str| known.iter().any(|p| p.place == Place::Query && p.name == name);
+        let is_known = |name: &str| {
+            known
+                .iter()
+                .any(|p| p.place == ParameterLocation::Query && p.name == name)
+        };
         let pairs = url::form_urlencoded::parse(query.as_bytes());
         Arguments::of_pairs(known, pairs.filter(|(name, _)| is_known(name)), path)
     }
@@ -89,10 +93,10 @@ impl Arguments {
         };
         // Path first, so that a query cannot repeat a parameter of the path.
         for (name, value) in path {
-            arguments.take(Place::Path, name, value)?;
+            arguments.take(ParameterLocation::Path, name, value)?;
         }
         for (name, value) in query {
-            arguments.take(Place::Query, &name, &value)?;
+            arguments.take(ParameterLocation::Query, &name, &value)?;
         }
         let missing = known
             .iter()
@@ -106,7 +110,7 @@ impl Arguments {
         }
     }
 
-    fn take(&mut self, place: Place, name: &str, value: &str) -> Result<(), Failure> {
+    fn take(&mut self, place: ParameterLocation, name: &str, value: &str) -> Result<(), Failure> {
         let Some(parameter) = self.known.iter().find(|p| p.place == place && p.name == name) else {
             let names: Vec<&str> = self.known.iter().map(|p| p.name).collect();
             let name: String = name.chars().take(40).collect();
@@ -236,28 +240,28 @@ mod tests {
     const KNOWN: &[Parameter] = &[
         Parameter {
             name: "url",
-            place: Place::Query,
+            place: ParameterLocation::Query,
             kind: Kind::Text,
             required: true,
             about: "a URL",
         },
         Parameter {
             name: "limit",
-            place: Place::Query,
+            place: ParameterLocation::Query,
             kind: Kind::Limit(20),
             required: false,
             about: "",
         },
         Parameter {
             name: "from",
-            place: Place::Query,
+            place: ParameterLocation::Query,
             kind: Kind::Time,
             required: false,
             about: "",
         },
         Parameter {
             name: "explain",
-            place: Place::Query,
+            place: ParameterLocation::Query,
             kind: Kind::Flag,
             required: false,
             about: "",

@@ -10,7 +10,7 @@ use archive::question::{CdxBlocksBody, CdxBlocksQuestion, CdxQuestion, MatchType
 use cdx::{BLOCK_ROWS, Blocks};
 use tokio::sync::Mutex;
 
-use crate::ask::Asker;
+use crate::archive_client::ArchiveClient;
 use crate::failure::Failure;
 
 /// Maximum number of lists remembered at once.
@@ -21,32 +21,32 @@ const AGE_MAX: Duration = Duration::from_secs(600);
 
 /// Recently used lists. The most recently used one is last.
 #[derive(Default)]
-pub(crate) struct PageLists(Mutex<Vec<Remembered>>);
+pub(crate) struct PageLists(Mutex<Vec<CachedList>>);
 
-struct Remembered {
+struct CachedList {
     url: String,
     match_type: MatchType,
     made: Instant,
-    list: Arc<Mutex<List>>,
+    list: Arc<Mutex<BlockList>>,
 }
 
 impl PageLists {
     /// Returns the list for the matches of `question`. It is not remembered unless the client sees
     /// everything: for other clients the ends of blocks depend on the rules in force.
-    pub(crate) async fn of(&self, question: &CdxQuestion, everything: bool) -> Arc<Mutex<List>> {
+    pub(crate) async fn get(&self, question: &CdxQuestion, everything: bool) -> Arc<Mutex<BlockList>> {
         if !everything {
-            return Arc::new(Mutex::new(List::new(question)));
+            return Arc::new(Mutex::new(BlockList::new(question)));
         }
         let mut lists = self.0.lock().await;
         lists.retain(|list| system::since(list.made) < AGE_MAX);
-        let same = |list: &Remembered| list.url == question.url && list.match_type == question.match_type;
+        let same = |list: &CachedList| list.url == question.url && list.match_type == question.match_type;
         let found = match lists.iter().position(same) {
             Some(n) => lists.remove(n),
-            None => Remembered {
+            None => CachedList {
                 url: question.url.clone(),
                 match_type: question.match_type,
                 made: system::now(),
-                list: Arc::new(Mutex::new(List::new(question))),
+                list: Arc::new(Mutex::new(BlockList::new(question))),
             },
         };
         let list = Arc::clone(&found.list);
@@ -60,15 +60,15 @@ impl PageLists {
 }
 
 /// The ends of blocks that are known so far.
-pub(crate) struct List {
+pub(crate) struct BlockList {
     /// Question for the ends after the last known one.
     question: CdxBlocksQuestion,
     blocks: Blocks,
 }
 
-impl List {
-    fn new(question: &CdxQuestion) -> List {
-        List {
+impl BlockList {
+    fn new(question: &CdxQuestion) -> BlockList {
+        BlockList {
             question: CdxBlocksQuestion {
                 url: question.url.clone(),
                 match_type: question.match_type,
@@ -80,28 +80,28 @@ impl List {
     }
 
     /// Returns all blocks.
-    pub(crate) async fn all(&mut self, asker: &Asker) -> Result<&Blocks, Failure> {
-        self.learn(asker, usize::MAX).await?;
+    pub(crate) async fn all(&mut self, archive: &ArchiveClient) -> Result<&Blocks, Failure> {
+        self.load(archive, usize::MAX).await?;
         Ok(&self.blocks)
     }
 
     /// Returns the cursors of a page (see [`Blocks::page`]).
     pub(crate) async fn page(
         &mut self,
-        asker: &Asker,
+        archive: &ArchiveClient,
         page: usize,
         size: usize,
     ) -> Result<Option<Piece>, Failure> {
         let Some(needed) = Blocks::needed(page, size) else {
             return Ok(None);
         };
-        self.learn(asker, needed).await?;
+        self.load(archive, needed).await?;
         Ok(self.blocks.page(page, size))
     }
 
     /// Asks until `blocks` are known or all are. Blocks learned so far are kept if the client
     /// disconnects.
-    async fn learn(&mut self, asker: &Asker, blocks: usize) -> Result<(), Failure> {
+    async fn load(&mut self, archive: &ArchiveClient, blocks: usize) -> Result<(), Failure> {
         // Each answer has at most some hundred ends, so that no question holds a thread for long.
         while !self.blocks.knows(blocks) {
             if self.blocks.is_full() {
@@ -110,7 +110,7 @@ impl List {
                 ));
             }
             self.question.after = self.blocks.next().map(str::to_owned);
-            let CdxBlocksBody { ends, next } = asker.ask(self.question.clone()).await?.body;
+            let CdxBlocksBody { ends, next } = archive.ask(self.question.clone()).await?.body;
             self.blocks.add(ends, next);
         }
         Ok(())

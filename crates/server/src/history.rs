@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use archive::question::{JobBody, Jobs, StageRow, Stages, Status};
 
-use crate::ask::Asker;
+use crate::archive_client::ArchiveClient;
 use crate::counters::Counters;
 
 /// Maximum number of points kept: ten minutes at the default interval.
@@ -30,15 +30,15 @@ pub(crate) struct Point {
 
 /// Counters of one load.
 #[derive(Debug, Clone, Copy, Default)]
-struct OfLoad {
+struct LoadCounters {
     pages: u64,
     links: u64,
     epochs: u64,
 }
 
-impl OfLoad {
-    fn of(job: &JobBody) -> OfLoad {
-        OfLoad {
+impl LoadCounters {
+    fn of(job: &JobBody) -> LoadCounters {
+        LoadCounters {
             pages: job.pages,
             links: job.links,
             epochs: job.epochs,
@@ -52,18 +52,18 @@ pub(crate) struct History(Mutex<Inner>);
 #[derive(Default)]
 struct Inner {
     points: VecDeque<Point>,
-    last: Option<Seen>,
+    last: Option<Reading>,
 }
 
 /// Values of the last sample.
-struct Seen {
+struct Reading {
     at: Instant,
     /// Counters by the load's number.
-    counts: BTreeMap<u64, OfLoad>,
+    counts: BTreeMap<u64, LoadCounters>,
     requests: u64,
 }
 
-impl Seen {
+impl Reading {
     /// Returns the seconds from the sample to `now`. Never 0, because rates are divided by it.
     fn seconds_to(&self, now: Instant) -> f64 {
         now.saturating_duration_since(self.at).as_secs_f64().max(0.001)
@@ -81,20 +81,25 @@ impl History {
     }
 
     /// Takes a sample every `interval`, until the task is aborted.
-    pub(crate) async fn sample_forever(&self, asker: &Asker, counters: &Counters, interval: Duration) {
+    pub(crate) async fn sample_forever(
+        &self,
+        archive: &ArchiveClient,
+        counters: &Counters,
+        interval: Duration,
+    ) {
         let mut ticks = tokio::time::interval(interval.max(Duration::from_millis(100)));
         // Points must be an interval apart: after a pause, missed samples are not made up for in a
         // burst.
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
             ticks.tick().await;
-            self.sample(asker, counters).await;
+            self.sample(archive, counters).await;
         }
     }
 
-    async fn sample(&self, asker: &Asker, counters: &Counters) {
+    async fn sample(&self, archive: &ArchiveClient, counters: &Counters) {
         // If the archive does not answer, this sample is skipped.
-        let asked = asker.ask_together((Status {}, Jobs {}, Stages {})).await;
+        let asked = archive.ask_together((Status {}, Jobs {}, Stages {})).await;
         if let Ok((Ok(status), Ok(jobs), Ok(stages))) = asked {
             let requests = counters.answered_total();
             let (jobs, stages) = (&jobs.body.rows, &stages.body.stages);
@@ -104,7 +109,8 @@ impl History {
 
     fn add(&self, now: Instant, jobs: &[JobBody], stages: &[StageRow], memory_bytes: u64, requests: u64) {
         let mut inner = self.lock();
-        let counts: BTreeMap<u64, OfLoad> = jobs.iter().map(|job| (job.id, OfLoad::of(job))).collect();
+        let counts: BTreeMap<u64, LoadCounters> =
+            jobs.iter().map(|job| (job.id, LoadCounters::of(job))).collect();
         let mut point = Point {
             in_flight: stages.iter().map(|stage| stage.waiting + stage.running).sum(),
             memory_bytes,
@@ -114,7 +120,7 @@ impl History {
             rates(&mut point, last, &counts, now);
             point.requests_per_s = requests.saturating_sub(last.requests) as f64 / last.seconds_to(now);
         }
-        inner.last = Some(Seen {
+        inner.last = Some(Reading {
             at: now,
             counts,
             requests,
@@ -131,7 +137,7 @@ impl History {
     }
 }
 
-fn rates(point: &mut Point, last: &Seen, counts: &BTreeMap<u64, OfLoad>, now: Instant) {
+fn rates(point: &mut Point, last: &Reading, counts: &BTreeMap<u64, LoadCounters>, now: Instant) {
     let seconds = last.seconds_to(now);
     for (id, counts) in counts {
         // A load that began since the last sample counts from 0.

@@ -86,6 +86,16 @@ pub(crate) fn record(url: &str, at: Option<&At>) -> String {
     at_capture("/record", url, at)
 }
 
+/// Returns `/replay?url=...&at=...`.
+pub(crate) fn replay(url: &str, time: &str) -> String {
+    with("/replay", &[("url", Some(url)), ("at", Some(time))])
+}
+
+/// Returns `/replay-check?url=...&at=...`.
+pub(crate) fn replay_check(url: &str, time: &str) -> String {
+    with("/replay-check", &[("url", Some(url)), ("at", Some(time))])
+}
+
 /// Returns `/sandbox/content?url=...&at=...`.
 pub(crate) fn sandbox(url: &str, at: Option<&At>) -> String {
     at_capture("/sandbox/content", url, at)

@@ -18,9 +18,9 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, header};
 use listen::Connection;
 
+use crate::peer::Peer;
 use crate::settings::ServerSettings;
 use crate::sites;
-use crate::state::Peer;
 
 /// Headers that a proxy adds to a forwarded request.
 const PROXY_HEADERS: [&str; 6] = [

@@ -31,17 +31,17 @@ const ACCEPT_DATETIME: &str = "accept-datetime";
 
 /// Redirects to the capture nearest to `Accept-Datetime`, or to the newest one.
 pub(crate) async fn timegate(Context(state): Context, request: Request) -> Result<Response, Failure> {
-    let places = Places::of(&state, request.headers())?;
+    let addresses = MementoAddresses::of(&state, request.headers())?;
     let url = web_url(after(&request, TIMEGATE))?;
     let time = match request.headers().get(ACCEPT_DATETIME) {
         Some(asked) => time_of(asked)?,
         None => String::new(),
     };
-    let capture = nearest(&state.asker, &url, &time).await?.capture;
-    let memento = places.memento(&capture.timestamp, &url);
+    let capture = nearest(&state.archive, &url, &time).await?.capture;
+    let memento = addresses.memento(&capture.timestamp, &url);
     let links = format!(
         "<{url}>; rel=\"original\", <{}>; rel=\"timemap\"; type=\"{LINK_FORMAT}\", <{memento}>; rel=\"memento\"; datetime=\"{}\"",
-        places.timemap("link", None, &url),
+        addresses.timemap("link", None, &url),
         date(&capture),
     );
     let value = |text: &str| HeaderValue::try_from(text).map_err(|_| no_url(&url));
@@ -57,7 +57,7 @@ const LINK_FORMAT: &str = "application/link-format";
 
 /// Lists the captures of a URL: `/timemap/<link|json|cdxj>/[<14 digits from>/]<URL>`.
 pub(crate) async fn timemap(Context(state): Context, request: Request) -> Result<Response, Failure> {
-    let places = Places::of(&state, request.headers())?;
+    let addresses = MementoAddresses::of(&state, request.headers())?;
     let (format, rest) = after(&request, TIMEMAP).split_once('/').unwrap_or_default();
     let (from, url) = match rest.split_once('/') {
         Some((from, url)) if from.len() == 14 && from.bytes().all(|b| b.is_ascii_digit()) => {
@@ -71,7 +71,7 @@ pub(crate) async fn timemap(Context(state): Context, request: Request) -> Result
         return Err(Failure::not_found(format!("no capture of {url} can be shown")));
     };
     let map = Map {
-        places: &places,
+        addresses: &addresses,
         url: &url,
         from,
         next: next.as_deref(),
@@ -110,7 +110,7 @@ async fn captures(
             after,
             ..CdxQuestion::default()
         };
-        let answer = state.asker.ask(question).await?.body;
+        let answer = state.archive.ask(question).await?.body;
         for row in answer.rows.into_iter().filter(|row| can_replay(row.kind)) {
             let is_another = rows.last().is_none_or(|last| last.timestamp != row.timestamp);
             // All captures of one second share an address, so a map never ends between them.
@@ -130,7 +130,7 @@ async fn captures(
 
 /// One TimeMap.
 struct Map<'m> {
-    places: &'m Places,
+    addresses: &'m MementoAddresses,
     url: &'m str,
     from: Option<&'m str>,
     next: Option<&'m str>,
@@ -146,16 +146,16 @@ impl Map<'_> {
         let url = self.url;
         let mut lines = vec![
             format!("<{url}>; rel=\"original\""),
-            format!("<{}>; rel=\"timegate\"", self.places.timegate(url)),
+            format!("<{}>; rel=\"timegate\"", self.addresses.timegate(url)),
             format!(
                 "<{}>; rel=\"self\"; type=\"{LINK_FORMAT}\"; from=\"{}\"; until=\"{}\"",
-                self.places.timemap("link", self.from, url),
+                self.addresses.timemap("link", self.from, url),
                 date(first),
                 date(last)
             ),
         ];
         if let Some(next) = self.next {
-            let address = self.places.timemap("link", Some(next), url);
+            let address = self.addresses.timemap("link", Some(next), url);
             let from = format::date::http_date(format::date::ms_of_digits(next));
             lines.push(format!(
                 "<{address}>; rel=\"timemap\"; type=\"{LINK_FORMAT}\"; from=\"{from}\""
@@ -169,7 +169,7 @@ impl Map<'_> {
             if index + 1 == self.rows.len() && self.next.is_none() {
                 rel.push_str("last ");
             }
-            let memento = self.places.memento(&row.timestamp, url);
+            let memento = self.addresses.memento(&row.timestamp, url);
             lines.push(format!(
                 "<{memento}>; rel=\"{rel}memento\"; datetime=\"{}\"",
                 date(row)
@@ -183,17 +183,17 @@ impl Map<'_> {
         let memento = |row: &CdxRow| {
             json!({
                 "datetime": format::date::iso_short(format::date::ms_of_digits(&row.timestamp)),
-                "uri": self.places.memento(&row.timestamp, self.url),
+                "uri": self.addresses.memento(&row.timestamp, self.url),
             })
         };
         let forms = ["link", "json", "cdxj"].map(|form| {
             let key = format!("{form}_format");
-            (key, json!(self.places.timemap(form, self.from, self.url)))
+            (key, json!(self.addresses.timemap(form, self.from, self.url)))
         });
         let mut map = json!({
             "original_uri": self.url,
-            "self": self.places.timemap("json", self.from, self.url),
-            "timegate_uri": self.places.timegate(self.url),
+            "self": self.addresses.timemap("json", self.from, self.url),
+            "timegate_uri": self.addresses.timegate(self.url),
             "timemap_uri": serde_json::Map::from_iter(forms),
             "mementos": {
                 "list": self.rows.iter().map(memento).collect::<Vec<_>>(),
@@ -202,7 +202,7 @@ impl Map<'_> {
             },
         });
         if let Some(next) = self.next {
-            map["next"] = json!(self.places.timemap("json", Some(next), self.url));
+            map["next"] = json!(self.addresses.timemap("json", Some(next), self.url));
         }
         map
     }
@@ -213,22 +213,22 @@ impl Map<'_> {
             "!context [\"http://tools.ietf.org/html/rfc7089\"]".to_owned(),
             format!(
                 "!id {}",
-                json!({"uri": self.places.timemap("cdxj", self.from, self.url)})
+                json!({"uri": self.addresses.timemap("cdxj", self.from, self.url)})
             ),
             "!keys [\"memento_datetime_YYYYMMDDhhmmss\"]".to_owned(),
             format!("!meta {}", json!({"original_uri": self.url})),
             format!(
                 "!meta {}",
-                json!({"timegate_uri": self.places.timegate(self.url)})
+                json!({"timegate_uri": self.addresses.timegate(self.url)})
             ),
         ];
         if let Some(next) = self.next {
-            let next = self.places.timemap("cdxj", Some(next), self.url);
+            let next = self.addresses.timemap("cdxj", Some(next), self.url);
             lines.push(format!("!meta {}", json!({"next_timemap_uri": next})));
         }
         for row in self.rows {
             let memento = json!({
-                "uri": self.places.memento(&row.timestamp, self.url),
+                "uri": self.addresses.memento(&row.timestamp, self.url),
                 "rel": "memento",
                 "datetime": date(row),
             });
@@ -239,17 +239,15 @@ impl Map<'_> {
 }
 
 /// Addresses of this server and of its replay origin, as the client reaches them.
-pub(crate) struct Places {
+pub(crate) struct MementoAddresses {
     first: String,
     replay: String,
 }
 
-impl Places {
-    pub(crate) fn of(state: &State, headers: &HeaderMap) -> Result<Places, Failure> {
-        let replay = state.replay_place().ok_or_else(|| {
-            Failure::not_found("replay is disabled: this server was started with --no-replay")
-        })?;
-        Ok(Places {
+impl MementoAddresses {
+    pub(crate) fn of(state: &State, headers: &HeaderMap) -> Result<MementoAddresses, Failure> {
+        let replay = state.bound_replay()?;
+        Ok(MementoAddresses {
             first: origin(headers),
             replay: replay.origin(headers),
         })

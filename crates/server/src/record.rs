@@ -2,21 +2,22 @@
 //! supported.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 
-use archive::question::{CdxRow, Record, RecordBody};
-use archive::{Interrupt, RecordError};
+use archive::Interrupt;
+use archive::question::{CaptureKind, CdxRow, Record, RecordBody};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use warc::{RawRecord, ReadError};
+use warc::RawRecord;
 
+use crate::archive_client::ArchiveClient;
 use crate::arguments::Arguments;
-use crate::ask::Asker;
+use crate::entity_tags;
 use crate::failure::{Code, Failure};
-use crate::fresh;
-use crate::stored::{part_of_header, range_of};
-use crate::stream::{self, Maker, Wanted};
+use crate::ranges::{parse_range, resolve_range};
+use crate::record_failure::record_failure;
+use crate::stream::{self, BodySource, CancelOnDrop};
 
 /// Number of bytes read at once.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -26,7 +27,7 @@ const NAME_CHARS_MAX: usize = 80;
 /// Finds the record of a capture of `url`: the one that `capture` names, else the one nearest to
 /// `at`, else the current version. Returns it with the epoch of the answer.
 pub(crate) async fn locate(
-    asker: &Asker,
+    archive: &ArchiveClient,
     url: String,
     at: Option<String>,
     capture: Option<String>,
@@ -37,29 +38,42 @@ pub(crate) async fn locate(
         capture,
         fuzzy: false,
     };
-    let answer = asker.ask(question).await?;
+    let answer = archive.ask(question).await?;
     Ok((answer.epoch, answer.body))
+}
+
+/// Returns the record with the content of a capture. For a revisit it is the original with the same
+/// content, if that is in the archive.
+pub(crate) fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
+    match (found.capture.kind, found.original) {
+        (CaptureKind::Revisit, Some(original)) => Ok(*original),
+        (CaptureKind::Revisit, None) => Err(Failure::not_found(
+            "this capture is a revisit: it records that the content was unchanged, but the content itself \
+             is not in the archive",
+        )),
+        (_, original) => Ok(RecordBody { original, ..found }),
+    }
 }
 
 /// Handles `/record`.
 pub(crate) async fn download(
-    asker: &Asker,
+    archive: &ArchiveClient,
     arguments: &Arguments,
     asked: &HeaderMap,
 ) -> Result<Response, Failure> {
     let (at, capture) = (arguments.owned("at"), arguments.owned("capture"));
-    let (epoch, record) = locate(asker, arguments.required("url"), at, capture).await?;
+    let (epoch, record) = locate(archive, arguments.required("url"), at, capture).await?;
     let capture = record.capture.clone();
     let tag = tag_of(&capture);
-    if fresh::has(asked, &tag) {
-        return Ok(fresh::not_modified(&tag));
+    if entity_tags::matches(asked, &tag) {
+        return Ok(entity_tags::not_modified(&tag));
     }
     let interrupt = Interrupt::new();
-    let wanted = Wanted(interrupt.clone());
-    let mut raw = asker
+    let cancel = CancelOnDrop(interrupt.clone());
+    let mut raw = archive
         .blocking(move |source| archive::raw_record(&source.sources(), &record, &interrupt))
         .await?
-        .map_err(|error| no_bytes(&capture, &error))?;
+        .map_err(|error| record_failure(&capture, &error))?;
     let whole = raw.length();
     let range = match (whole, asked_range(asked, &tag)) {
         (Some(whole), Some(range)) => match within(&range, whole) {
@@ -72,7 +86,7 @@ pub(crate) async fn download(
         raw.narrow(first, last - first + 1);
     }
     let (length, extension, media) = (raw.length(), raw.extension(), raw.media_type());
-    let mut response = Response::new(stream::body(asker.clone(), raw, wanted, None));
+    let mut response = Response::new(stream::body(archive.clone(), raw, cancel, None));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
     if let Some(length) = length {
@@ -101,7 +115,7 @@ fn tag_of(capture: &CdxRow) -> HeaderValue {
     let mut hasher = DefaultHasher::new();
     (&capture.filename, capture.offset, capture.length).hash(&mut hasher);
     (&capture.digest, &capture.url, &capture.timestamp).hash(&mut hasher);
-    fresh::tag(hasher.finish(), false)
+    entity_tags::tag(hasher.finish(), false)
 }
 
 /// Returns the requested range, unless `If-Range` names other bytes (RFC 9110, 13.1.5). A request
@@ -121,10 +135,10 @@ fn asked_range(asked: &HeaderMap, tag: &HeaderValue) -> Option<String> {
     reason = "the response is built once and returned immediately"
 )]
 pub(crate) fn within(range: &str, whole: u64) -> Result<Option<(u64, u64)>, Response> {
-    let Some(part) = part_of_header(range) else {
+    let Some(part) = parse_range(range) else {
         return Ok(None);
     };
-    match range_of(part, whole) {
+    match resolve_range(part, whole) {
         Ok(bytes) => Ok(Some((bytes.start, bytes.end.saturating_sub(1)))),
         Err(_) => {
             let failure = Failure::new(
@@ -145,7 +159,7 @@ fn content_range(range: &str, whole: u64) -> HeaderValue {
     HeaderValue::try_from(format!("bytes {range}/{whole}")).unwrap_or(HeaderValue::from_static("bytes */*"))
 }
 
-impl Maker for RawRecord {
+impl BodySource for RawRecord {
     fn next(&mut self) -> io::Result<Option<Bytes>> {
         let mut piece = vec![0; PIECE_BYTES];
         let read = self.read(&mut piece)?;
@@ -156,48 +170,6 @@ impl Maker for RawRecord {
             _ => Ok(Some(Bytes::from(piece))),
         }
     }
-}
-
-/// Returns the failure for a record that cannot be read from its input.
-pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
-    tracing::warn!(%error, "cannot read a record");
-    // The response names no folders, for any client. The log has them.
-    let input = format::file_name::base_name(&capture.filename);
-    match error {
-        RecordError::Read(ReadError::Io { source, .. }) if is_gone(source.kind()) => Failure::new(
-            StatusCode::NOT_FOUND,
-            Code::InputMissing,
-            format!("the input {input} is no longer where it was loaded from"),
-        ),
-        RecordError::Read(ReadError::Io { source, .. }) if source.kind() == ErrorKind::TimedOut => {
-            Failure::unavailable("reading the record timed out")
-        }
-        // The disk or the store does not answer.
-        RecordError::Read(ReadError::Io { .. }) => {
-            Failure::unavailable("the input cannot be read at the moment; see the server's log")
-        }
-        RecordError::Read(ReadError::NoRecord { offset, .. }) => {
-            changed(format!("{input} no longer has a record at offset {offset}"))
-        }
-        RecordError::Shorter { .. } => changed(format!("{input} is shorter than when it was loaded")),
-        RecordError::Changed { offset, .. } => changed(format!(
-            "{input} now has a different record at offset {offset} than when it was loaded"
-        )),
-        _ => Failure::internal(),
-    }
-}
-
-/// Returns whether the error means that the input's file is missing.
-fn is_gone(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory
-    )
-}
-
-fn changed(what: String) -> Failure {
-    let message = format!("the input {what}; if it was changed, load it again");
-    Failure::new(StatusCode::CONFLICT, Code::InputChanged, message)
 }
 
 /// Returns a file name such as `org_archive_about-20140126200624.warc.gz`.
@@ -233,33 +205,5 @@ mod tests {
         );
         assert_eq!(file_name(&capture("../../\n"), "warc"), "-20140126200624.warc");
         assert!(file_name(&capture(&"a".repeat(5000)), "warc").len() < 120);
-    }
-
-    /// The input's file is missing, or a folder has its name, or a disk or the nodes of a store do
-    /// not answer.
-    #[test]
-    fn an_input_that_cannot_be_read_now_is_no_fault_of_the_server() {
-        for (kind, status, code) in [
-            (ErrorKind::NotFound, StatusCode::NOT_FOUND, Code::InputMissing),
-            (ErrorKind::IsADirectory, StatusCode::NOT_FOUND, Code::InputMissing),
-            (
-                ErrorKind::TimedOut,
-                StatusCode::SERVICE_UNAVAILABLE,
-                Code::Unavailable,
-            ),
-            (
-                ErrorKind::Other,
-                StatusCode::SERVICE_UNAVAILABLE,
-                Code::Unavailable,
-            ),
-        ] {
-            let error = RecordError::Read(ReadError::Io {
-                path: "store://crawls/a.warc.gz".to_owned(),
-                offset: 7,
-                source: kind.into(),
-            });
-            let told = no_bytes(&CdxRow::default(), &error);
-            assert_eq!((told.status, told.code), (status, code), "{kind:?}");
-        }
     }
 }

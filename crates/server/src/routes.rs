@@ -10,7 +10,6 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use export::ExportFormat;
-use listen::Misaddressed;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use ui::Parts;
@@ -19,8 +18,9 @@ use crate::admit::{admit, is_arrival};
 use crate::api;
 use crate::api::cdx::{ANY_INDEX, COLLECTION_INDEX, INDEX};
 use crate::api::table::ENDPOINTS;
+use crate::entity_tags;
 use crate::failure::{Code, Failure};
-use crate::fresh;
+use crate::health::{HEALTH_PATH, health, robots};
 use crate::memento;
 use crate::pages::{self, PageFailure};
 use crate::sandbox;
@@ -29,7 +29,7 @@ use crate::sql;
 use crate::state::{Common, State};
 
 /// Paths whose failures are JSON. Failures of all other paths are pages.
-const FOR_PROGRAMS: [&str; 9] = [
+const API_PREFIXES: [&str; 9] = [
     "/api",
     "/cdx",
     "/collinfo.json",
@@ -41,11 +41,8 @@ const FOR_PROGRAMS: [&str; 9] = [
     "/timemap",
 ];
 
-/// Path of the health check.
-pub(crate) const HEALTH_PATH: &str = "/healthz";
-
 /// Navigation for a client that is not identified: the same as for one that sees nothing.
-const NOBODY_KNOWN: Parts = Parts {
+const ANONYMOUS_PARTS: Parts = Parts {
     archive: true,
     running: false,
     store: false,
@@ -70,7 +67,7 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
         .route("/sandbox/content", get(sandbox::content))
         .route("/timegate/{*url}", get(memento::timegate))
         .route("/timemap/{*url}", get(memento::timemap))
-        .route("/replay", get(crate::replay::lead_on))
+        .route("/replay", get(crate::replay::redirect_to_address))
         .route("/replay/{*address}", get(crate::replay::bar))
         .route("/replay-check", get(crate::replay::check))
         .route(HEALTH_PATH, get(health))
@@ -113,39 +110,39 @@ fn is_record(headers: &HeaderMap) -> bool {
 
 async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: Next) -> Response {
     let method = request.method().clone();
-    let known = fresh::known(request.headers());
+    let known = entity_tags::conditional_headers(request.headers());
     let _in_flight = state.counters.begin();
     let begun = system::now();
     let route = route_of(&request);
-    let for_programs = is_for_programs(request.uri().path());
+    let wants_json = is_for_programs(request.uri().path());
     let time_max = sql::time_max(request.uri().path()).unwrap_or(state.settings.request_timeout);
     let admitted = match refusal(&state, &request) {
         Some(failure) => Err(failure),
         None => admit(&state, route.as_ref(), &mut request).await,
     };
     let seen = request.extensions().get::<Arc<State>>().cloned();
-    let vary = state.who_asks.vary();
+    let vary = state.authenticator.vary();
     let is_for_all = vary.is_none()
         && seen
             .as_ref()
             .is_some_and(|seen| seen.sees_everything() && !seen.is_admin());
     let mut response = match admitted {
-        Err(failure) => failed(failure, for_programs),
-        Ok(()) if !for_programs && is_arrival(&state, route.as_ref(), &request) => {
+        Err(failure) => failed(failure, wants_json),
+        Ok(()) if !wants_json && is_arrival(&state, route.as_ref(), &request) => {
             sites::arrival(request.uri())
         }
         Ok(()) => match tokio::time::timeout(time_max, next.run(request)).await {
             Ok(response) => response,
             Err(_) => failed(
                 Failure::unavailable("the request timed out; the server may be busy"),
-                for_programs,
+                wants_json,
             ),
         },
     };
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
-        let parts = seen.as_ref().map_or(NOBODY_KNOWN, |seen| seen.parts());
+        let parts = seen.as_ref().map_or(ANONYMOUS_PARTS, |seen| seen.parts());
         let viewer = seen.and_then(|seen| seen.viewer());
-        let can_sign_in = state.who_asks.takes_tokens();
+        let can_sign_in = state.authenticator.accepts_tokens();
         response = pages::failure::page(&failure, parts, viewer, can_sign_in).into_response();
     }
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
@@ -165,7 +162,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
             .entry(HeaderName::from_static(name))
             .or_insert(HeaderValue::from_static(value));
     }
-    let response = fresh::tagged(&method, &known, response).await;
+    let response = entity_tags::add_tag(&method, &known, response).await;
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let took = system::since(begun);
     state.counters.answered(route, response.status().as_u16(), took);
@@ -191,7 +188,7 @@ fn keep_private(headers: &mut HeaderMap) {
 /// Returns why a request is refused before it reaches its handler.
 fn refusal(state: &Common, request: &Request) -> Option<Failure> {
     let uri = request.uri();
-    match misaddressed(state, request) {
+    match state.check_host(request) {
         // A monitor may use any name for the server: this path reveals nothing.
         Some(failure) if failure.code != Code::WrongHost || uri.path() != HEALTH_PATH => {
             return Some(failure);
@@ -211,43 +208,6 @@ fn refusal(state: &Common, request: &Request) -> Option<Failure> {
             ),
         )
     })
-}
-
-/// Returns why a request is refused because of its host name.
-pub(crate) fn misaddressed(state: &Common, request: &Request) -> Option<Failure> {
-    match state
-        .hosts
-        .admit(request.version(), request.uri(), request.headers())
-    {
-        Ok(()) => None,
-        Err(Misaddressed::Malformed) => Some(Failure::bad_request(
-            "a request must have exactly one Host (RFC 9112, section 3.2)",
-        )),
-        Err(Misaddressed::NotOurs) => Some(Failure::new(
-            StatusCode::MISDIRECTED_REQUEST,
-            Code::WrongHost,
-            "unknown host name; weft serve --host NAME adds a name of this server",
-        )),
-    }
-}
-
-/// Reports that the server runs, and nothing about the archive.
-pub(crate) async fn health() -> Response {
-    plain("ok\n", "no-store")
-}
-
-/// Asks crawlers to stay away: the pages link to each other without end, and archived pages belong
-/// to others.
-pub(crate) async fn robots() -> Response {
-    plain("User-agent: *\nDisallow: /\n", "max-age=86400")
-}
-
-fn plain(text: &'static str, keep: &'static str) -> Response {
-    let headers = [
-        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
-        (header::CACHE_CONTROL, keep),
-    ];
-    (headers, text).into_response()
 }
 
 async fn unknown(request: Request) -> Response {
@@ -276,8 +236,8 @@ async fn wrong_method(request: Request) -> Response {
     failed(failure, is_for_programs(request.uri().path()))
 }
 
-fn failed(failure: Failure, for_programs: bool) -> Response {
-    if for_programs {
+fn failed(failure: Failure, wants_json: bool) -> Response {
+    if wants_json {
         failure.into_response()
     } else {
         PageFailure::from(failure).into_response()
@@ -285,7 +245,7 @@ fn failed(failure: Failure, for_programs: bool) -> Response {
 }
 
 fn is_for_programs(path: &str) -> bool {
-    let is_below_one = FOR_PROGRAMS.iter().any(|prefix| {
+    let is_below_one = API_PREFIXES.iter().any(|prefix| {
         path.strip_prefix(prefix)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });

@@ -18,9 +18,10 @@ use listen::{Connection, Port, Security, Terms};
 use tokio::sync::oneshot;
 
 use crate::local_owner::OwnersPort;
-use crate::replay::{ReplayPlace, ReplaySettings};
-use crate::settings::ServerSettings;
-use crate::state::{Common, Peer, Served};
+use crate::peer::Peer;
+use crate::replay_origin::{ReplayOrigin, new_key};
+use crate::settings::{ReplaySettings, ServerSettings};
+use crate::state::{Common, Served};
 
 /// Time that requests in progress get to finish after shutdown was requested.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
@@ -127,7 +128,7 @@ pub async fn serve(
 async fn bind_replay(
     state: &Arc<Common>,
     settings: ReplaySettings,
-    first_port: u16,
+    main_port: u16,
 ) -> Result<Port, ServeError> {
     let mut port = Port::bind(settings.listen, Arc::clone(&state.door)).await;
     if port.is_err() && settings.any_port {
@@ -138,10 +139,10 @@ async fn bind_replay(
         address: settings.listen,
         source,
     })?;
-    state.set_replay_place(ReplayPlace {
+    state.set_replay_origin(ReplayOrigin {
         address: port.address(),
-        first_port,
-        key: crate::replay::new_key(),
+        main_port,
+        key: new_key(),
         settings,
     });
     Ok(port)

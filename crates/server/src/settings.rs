@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::replay::ReplaySettings;
-use crate::who_asks::GroupsHeader;
+use axum::http::HeaderName;
+use ipnet::IpNet;
 
 /// Settings of the server, as plain values. Components are passed to [`crate::serve`] separately.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub struct ServerSettings {
     pub listen: SocketAddr,
     /// Names and addresses of the server in addition to those of this machine and `listen`.
     /// Requests for any other name get status 421, because another site may have pointed its name
-    /// here (see [`door::Hosts`]).
+    /// here (see [`listen::Hosts`]).
     pub hosts: Vec<String>,
     /// The port that shows archived pages, if enabled.
     pub replay: Option<ReplaySettings>,
@@ -54,6 +54,29 @@ pub struct ServerSettings {
     pub body_bytes_max: usize,
     /// Time between two samples of the statistics charts.
     pub sample_interval: Duration,
+}
+
+/// A header in which a proxy names the groups of the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupsHeader {
+    /// Name of the header. Its value is a comma-separated list of groups.
+    pub name: HeaderName,
+    /// Addresses of the trusted proxies.
+    pub from: Vec<IpNet>,
+}
+
+/// Settings of the replay origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplaySettings {
+    /// Address to bind. Port 0 takes any free port.
+    pub listen: SocketAddr,
+    /// Whether to use any free port if `listen` is in use.
+    pub any_port: bool,
+    /// Address at which browsers reach the replay origin, such as `https://replay.example.org`.
+    /// `None` if it is the address of the port.
+    pub url: Option<String>,
+    /// Whether archived scripts run.
+    pub scripts: bool,
 }
 
 /// Clients that may add and delete captures over HTTP (`POST /outbackcdx/<collection>`). By default

@@ -4,11 +4,9 @@
 //! one. Requests for its paths are forwarded over a private socket, and its responses are returned
 //! unchanged. So there is one address, one navigation and one set of connection limits.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -17,7 +15,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use tokio::net::UnixStream;
 
 use crate::failure::Failure;
 use crate::pages::PageFailure;
@@ -51,16 +48,6 @@ const OF_CONNECTION: [HeaderName; 6] = [
 /// is replaced.
 const NAMES: HeaderName = HeaderName::from_static("weft-names");
 
-/// The program that answers SQL statements.
-#[async_trait]
-pub trait SqlServer: Send + Sync + 'static {
-    /// Opens a connection to it. Starts the program if it does not run.
-    ///
-    /// # Errors
-    /// If it cannot be started, or does not answer.
-    async fn connect(&self) -> io::Result<UnixStream>;
-}
-
 /// Returns the routes that are forwarded.
 pub(crate) fn routes() -> Router<Arc<Common>> {
     let router = Router::new().route(PAGE, get(page));
@@ -69,16 +56,16 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
 }
 
 async fn page(Context(state): Context, request: Request) -> Response {
-    let answer = pass_on(&state, request).await;
+    let answer = forward(&state, request).await;
     answer.unwrap_or_else(|failure| PageFailure::from(failure).into_response())
 }
 
 async fn api(Context(state): Context, request: Request) -> Response {
-    let answer = pass_on(&state, request).await;
+    let answer = forward(&state, request).await;
     answer.unwrap_or_else(IntoResponse::into_response)
 }
 
-async fn pass_on(state: &State, mut request: Request) -> Result<Response, Failure> {
+async fn forward(state: &State, mut request: Request) -> Result<Response, Failure> {
     let Some(server) = &state.sql else {
         return Err(Failure::not_found(
             "SQL is not available: the program weft-sql is not installed (make sql builds it)",

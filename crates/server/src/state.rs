@@ -1,44 +1,36 @@
 //! State shared by all handlers, and the archive as each request may see it.
 //!
 //! Invariant: a handler gets a [`State`], which exists only for a request whose groups are known,
-//! and asks with its asker. The owner's asker is only for the server's own counters and for
-//! administration routes.
+//! and asks with its archive client. The owner's client is only for the server's own counters and
+//! for administration routes.
 
-use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use access::Groups;
 use archive::Archive;
 use archive::question::{Sight, SightBody};
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Request};
+use axum::http::StatusCode;
 use axum::http::request::Parts as RequestParts;
 use cache::Cache;
-use listen::{Door, Hosts, Limits, Places};
+use listen::{Door, Hosts, Limits, Misaddressed, Permits};
 use tokio::sync::Semaphore;
 use ui::{Parts, Viewer};
 
-use crate::api::cdx::post::POSTS_AT_ONCE;
-use crate::ask::{Answers, Asker};
+use crate::archive_client::{Answers, ArchiveClient};
 use crate::catalogue::{Files, FilesPlace};
 use crate::cdx_pages::PageLists;
 use crate::counters::Counters;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::history::History;
-use crate::replay::ReplayPlace;
+use crate::identity::{Authenticator, Identity, SignedIn};
+use crate::limits::{CONTENTS_MAX, CONTENTS_PER_ADDRESS_MAX, POST_BODIES_MAX};
+use crate::replay_origin::ReplayOrigin;
 use crate::settings::ServerSettings;
-use crate::sql::SqlServer;
-use crate::storage::{FaceCounts, Storage, Watch};
-use crate::stored::DerivedKnown;
-use crate::who_asks::{Asking, SignedIn, WhoAsks};
-
-/// Maximum number of contents read at a time, over all requests. Each holds the windows of its
-/// decoders: usually some hundred KiB, but up to 128 MiB if a record asks for it.
-pub(crate) const CONTENTS_MAX: usize = 8;
-
-/// Maximum number of contents read at a time for one address, so that a few slow clients cannot
-/// block all others.
-const CONTENTS_PER_ADDRESS_MAX: usize = 4;
+use crate::sql_server::SqlServer;
+use crate::storage::{FaceCounts, Storage, StoreMonitor};
+use crate::takedown_scans::TakedownScans;
 
 /// Everything that a server serves.
 pub struct Served {
@@ -82,22 +74,18 @@ impl From<Archive> for Served {
     }
 }
 
-/// Address of the client. Requests that did not arrive over TCP have none.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
-
 /// Limits on concurrent posts of captures.
-pub(crate) struct PostPlaces {
+pub(crate) struct PostPermits {
     /// Permits for bodies in memory.
     pub(crate) bodies: Semaphore,
     /// Permit to add or delete captures. There is only one.
     pub(crate) turn: Semaphore,
 }
 
-impl PostPlaces {
-    fn new() -> PostPlaces {
-        PostPlaces {
-            bodies: Semaphore::new(POSTS_AT_ONCE),
+impl PostPermits {
+    fn new() -> PostPermits {
+        PostPermits {
+            bodies: Semaphore::new(POST_BODIES_MAX),
             turn: Semaphore::new(1),
         }
     }
@@ -109,20 +97,20 @@ pub(crate) struct Common {
     /// Host names that the server accepts requests for.
     pub(crate) hosts: Hosts,
     /// Permits for contents that are being read.
-    pub(crate) contents: Places,
+    pub(crate) contents: Permits,
     /// Admits connections.
     pub(crate) door: Arc<Door>,
     /// Asks as the owner of the archive.
-    owner: Asker,
+    owner: ArchiveClient,
     /// Identifies the client of an HTTP request.
-    pub(crate) who_asks: WhoAsks,
+    pub(crate) authenticator: Authenticator,
     pub(crate) cdx_pages: PageLists,
-    pub(crate) posts: PostPlaces,
-    pub(crate) derived: DerivedKnown,
+    pub(crate) posts: PostPermits,
+    pub(crate) takedown_scans: TakedownScans,
     pub(crate) counters: Arc<Counters>,
     pub(crate) history: History,
     /// The store, if the server has one.
-    pub(crate) store: Option<Watch>,
+    pub(crate) store: Option<StoreMonitor>,
     /// Counts of the S3 gateway, if there is one.
     pub(crate) gateway: Option<FaceCounts>,
     /// The cache, if there is one.
@@ -132,17 +120,17 @@ pub(crate) struct Common {
     /// The catalogue of files, if a location for it is known.
     files: Option<Files>,
     /// Where archived pages are shown. Set once that port is bound.
-    replay: OnceLock<ReplayPlace>,
+    replay: OnceLock<ReplayOrigin>,
 }
 
 impl Common {
     pub(crate) fn new(served: Served, settings: ServerSettings) -> Arc<Common> {
         let counters = Arc::new(Counters::new());
         Arc::new(Common {
-            who_asks: WhoAsks::new(&settings),
-            owner: Asker::new(served.archive, settings.questions_max, Arc::clone(&counters)),
+            authenticator: Authenticator::new(&settings),
+            owner: ArchiveClient::new(served.archive, settings.questions_max, Arc::clone(&counters)),
             hosts: Hosts::new(settings.listen, &settings.hosts),
-            contents: Places::new(CONTENTS_MAX, CONTENTS_PER_ADDRESS_MAX),
+            contents: Permits::new(CONTENTS_MAX, CONTENTS_PER_ADDRESS_MAX),
             door: Door::new(Limits {
                 connections_max: settings.connections_max,
                 per_address_max: settings.connections_per_address_max,
@@ -150,11 +138,11 @@ impl Common {
                 reserve: 0,
             }),
             cdx_pages: PageLists::default(),
-            posts: PostPlaces::new(),
-            derived: DerivedKnown::default(),
+            posts: PostPermits::new(),
+            takedown_scans: TakedownScans::default(),
             counters,
             history: History::new(),
-            store: served.store.map(Watch::new),
+            store: served.store.map(StoreMonitor::new),
             gateway: served.gateway,
             cache: served.cache,
             sql: served.sql,
@@ -164,8 +152,8 @@ impl Common {
         })
     }
 
-    /// Returns the asker that asks as the owner of the archive.
-    pub(crate) fn owner(&self) -> &Asker {
+    /// Returns the client that asks as the owner of the archive.
+    pub(crate) fn owner(&self) -> &ArchiveClient {
         &self.owner
     }
 
@@ -173,29 +161,29 @@ impl Common {
     ///
     /// # Errors
     /// If the rules cannot be read.
-    pub(crate) async fn sight(&self, asking: &Asking) -> Result<SightBody, Failure> {
+    pub(crate) async fn sight(&self, identity: &Identity) -> Result<SightBody, Failure> {
         if self.owner().has_no_rules() {
             return Ok(SightBody {
                 everything: true,
                 has_rules: false,
             });
         }
-        let asker = self.owner().seen_by(&asking.groups);
-        Ok(asker.ask(Sight {}).await?.body)
+        let archive = self.owner().seen_by(&identity.groups);
+        Ok(archive.ask(Sight {}).await?.body)
     }
 
     /// Returns the state for a client with this sight. Clients that are not administrators get file
     /// names without folders.
-    pub(crate) fn seen_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
-        let asker = self.owner.seen_by(&asking.groups);
+    pub(crate) fn seen_by(self: &Arc<Common>, identity: Identity, sight: SightBody) -> Arc<State> {
+        let archive = self.owner.seen_by(&identity.groups);
         Arc::new(State {
             // Only administrators may see folders of files.
-            asker: if asking.is_admin {
-                asker
+            archive: if identity.is_admin {
+                archive
             } else {
-                asker.without_paths()
+                archive.redact_paths()
             },
-            asking,
+            identity,
             sight,
             common: Arc::clone(self),
         })
@@ -203,34 +191,58 @@ impl Common {
 
     /// Returns the state for an administrator on an administration route: questions are asked as
     /// the owner.
-    pub(crate) fn administered_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
-        assert!(asking.is_admin, "only administrators may act as the owner");
+    pub(crate) fn administered_by(self: &Arc<Common>, identity: Identity, sight: SightBody) -> Arc<State> {
+        assert!(identity.is_admin, "only administrators may act as the owner");
         Arc::new(State {
-            asker: self.owner.clone(),
-            asking,
+            archive: self.owner.clone(),
+            identity,
             sight,
             common: Arc::clone(self),
         })
     }
 
     /// Returns where archived pages are shown, if they are.
-    pub(crate) fn replay_place(&self) -> Option<&ReplayPlace> {
+    pub(crate) fn replay_origin(&self) -> Option<&ReplayOrigin> {
         self.replay.get()
     }
 
     /// Sets where archived pages are shown. Called once.
-    pub(crate) fn set_replay_place(&self, place: ReplayPlace) {
+    pub(crate) fn set_replay_origin(&self, origin: ReplayOrigin) {
         // The server binds one such port, so this never fails.
-        let _ = self.replay.set(place);
+        let _ = self.replay.set(origin);
+    }
+
+    /// Returns why a request is refused because of its host name.
+    pub(crate) fn check_host(&self, request: &Request) -> Option<Failure> {
+        match self
+            .hosts
+            .admit(request.version(), request.uri(), request.headers())
+        {
+            Ok(()) => None,
+            Err(Misaddressed::Malformed) => Some(Failure::bad_request(
+                "a request must have exactly one Host (RFC 9112, section 3.2)",
+            )),
+            Err(Misaddressed::NotOurs) => Some(Failure::new(
+                StatusCode::MISDIRECTED_REQUEST,
+                Code::WrongHost,
+                "unknown host name; weft serve --host NAME adds a name of this server",
+            )),
+        }
     }
 
     /// Returns the store, or a failure if the server has none.
-    pub(crate) fn attached_store(&self) -> Result<&Watch, Failure> {
+    pub(crate) fn attached_store(&self) -> Result<&StoreMonitor, Failure> {
         self.store.as_ref().ok_or_else(|| {
             Failure::not_found(
                 "this server has no replicated store; weft serve --s3 ADDRESS --volume DIR attaches one",
             )
         })
+    }
+
+    /// Returns where archived pages are shown, or a failure if replay is disabled.
+    pub(crate) fn bound_replay(&self) -> Result<&ReplayOrigin, Failure> {
+        self.replay_origin()
+            .ok_or_else(|| Failure::not_found("replay is disabled: this server was started with --no-replay"))
     }
 
     /// Returns the catalogue of files, or a failure if there is none.
@@ -259,8 +271,8 @@ impl Common {
 pub(crate) struct State {
     common: Arc<Common>,
     /// Asks with the permissions of the client.
-    pub(crate) asker: Asker,
-    asking: Asking,
+    pub(crate) archive: ArchiveClient,
+    identity: Identity,
     sight: SightBody,
 }
 
@@ -281,23 +293,23 @@ impl State {
     /// Returns whether the client is an administrator. Only administrators may use loads, jobs, the
     /// catalogue of files, the store, rules and takedowns, and see paths of this machine.
     pub(crate) fn is_admin(&self) -> bool {
-        self.asking.is_admin
+        self.identity.is_admin
     }
 
     /// Returns the groups of the client.
     pub(crate) fn groups(&self) -> &Groups {
-        &self.asking.groups
+        &self.identity.groups
     }
 
     /// Returns whether the client is signed in.
     pub(crate) fn signed_in(&self) -> SignedIn {
-        self.asking.signed_in
+        self.identity.signed_in
     }
 
     /// Returns the identity that pages show to the client, or `None` if everybody sees the same.
     pub(crate) fn viewer(&self) -> Option<Viewer> {
-        let can_sign_in = self.who_asks.takes_tokens();
-        let matters = can_sign_in || self.who_asks.believes_a_proxy() || self.sight.has_rules;
+        let can_sign_in = self.authenticator.accepts_tokens();
+        let matters = can_sign_in || self.authenticator.has_trusted_proxy() || self.sight.has_rules;
         matters.then(|| Viewer {
             name: self.groups().to_string(),
             can_sign_in,

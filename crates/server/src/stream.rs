@@ -1,8 +1,8 @@
 //! A response body that is made while it is sent.
 //!
-//! The maker runs in its own task and is at most [`AHEAD`] pieces ahead of the reader. If the
-//! reader disconnects, sending fails and the maker stops. An error cuts the body off, so that the
-//! client can see that it is incomplete.
+//! The source is read in its own task and is at most [`PIECES_AHEAD_MAX`] pieces ahead of the
+//! reader. If the reader disconnects, sending fails and the task stops. An error cuts the body off,
+//! so that the client can see that it is incomplete.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -15,10 +15,10 @@ use http_body::Frame;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::ask::Asker;
+use crate::archive_client::ArchiveClient;
 
 /// Maximum number of pieces that are made but not yet sent.
-const AHEAD: usize = 2;
+const PIECES_AHEAD_MAX: usize = 2;
 
 /// Reason why a body ends early.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub(crate) type Sender = mpsc::Sender<Result<Bytes, Cut>>;
 
 /// Returns a body and the sender that fills it.
 pub(crate) fn channel() -> (Sender, Body) {
-    let (sender, receiver) = mpsc::channel(AHEAD);
+    let (sender, receiver) = mpsc::channel(PIECES_AHEAD_MAX);
     (sender, Body::new(Pieces(receiver)))
 }
 
@@ -51,7 +51,7 @@ impl http_body::Body for Pieces {
 }
 
 /// A source of a body that is read piece by piece. Each piece takes bounded time and memory.
-pub(crate) trait Maker: Send + 'static {
+pub(crate) trait BodySource: Send + 'static {
     /// Returns the next piece, which may be empty, or `None` at the end.
     ///
     /// # Errors
@@ -60,32 +60,37 @@ pub(crate) trait Maker: Send + 'static {
 }
 
 /// Interrupts the reading when it is dropped, because nobody waits for the result any more.
-pub(crate) struct Wanted(pub(crate) Interrupt);
+pub(crate) struct CancelOnDrop(pub(crate) Interrupt);
 
-impl Wanted {
-    pub(crate) fn new() -> Wanted {
-        Wanted(Interrupt::new())
+impl CancelOnDrop {
+    pub(crate) fn new() -> CancelOnDrop {
+        CancelOnDrop(Interrupt::new())
     }
 }
 
-impl Drop for Wanted {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.ask();
     }
 }
 
 /// Time limit of a whole body. `None`: no limit while its reader keeps reading.
-pub(crate) type Patience = Option<Duration>;
+pub(crate) type TimeLimit = Option<Duration>;
 
-/// Returns a body with all pieces of `maker`. Each piece is made on a blocking thread, within the
+/// Returns a body with all pieces of `source`. Each piece is made on a blocking thread, within the
 /// limit on questions, so that no thread waits for a slow reader.
-pub(crate) fn body(asker: Asker, maker: impl Maker, wanted: Wanted, patience: Patience) -> Body {
+pub(crate) fn body(
+    archive: ArchiveClient,
+    source: impl BodySource,
+    cancel: CancelOnDrop,
+    time_max: TimeLimit,
+) -> Body {
     let (sender, body) = channel();
-    let until = patience.map(|patience| Instant::now() + patience);
+    let until = time_max.map(|time_max| Instant::now() + time_max);
     tokio::spawn(async move {
         // Dropped whenever this task ends. That interrupts a piece that is still being made.
-        let _wanted = wanted;
-        let sending = send_all(asker, maker, &sender);
+        let _cancel = cancel;
+        let sending = send_all(archive, source, &sender);
         let done = match until {
             Some(until) => tokio::time::timeout_at(until, sending).await.is_ok(),
             None => {
@@ -102,74 +107,79 @@ pub(crate) fn body(asker: Asker, maker: impl Maker, wanted: Wanted, patience: Pa
 
 /// Maximum number of pieces made before an answer begins. A body that ends by then, as most do, is
 /// sent whole: without a task, and with its length.
-const BEGUN_PIECES_MAX: usize = 4;
+const PREFETCHED_PIECES_MAX: usize = 4;
 
 /// Number of bytes made before an answer begins. It can be exceeded by one piece.
-const BEGUN_BYTES_MAX: usize = 1 << 20;
+const PREFETCHED_BYTES_MAX: usize = 1 << 20;
 
-/// The beginning of a body, and the maker of the rest.
-pub(crate) struct Begun<M> {
+/// The beginning of a body, and the source of the rest.
+pub(crate) struct Prefetched<M> {
     pieces: Vec<Bytes>,
     rest: Rest<M>,
 }
 
 enum Rest<M> {
     Nothing,
-    Maker(M),
+    Source(M),
     Failed(std::io::Error),
 }
 
 /// Makes the beginning of a body. May block.
-pub(crate) fn begin<M: Maker>(mut maker: M) -> Begun<M> {
+pub(crate) fn prefetch<M: BodySource>(mut source: M) -> Prefetched<M> {
     let mut pieces = Vec::new();
     let rest = loop {
         let bytes: usize = pieces.iter().map(Bytes::len).sum();
-        if pieces.len() == BEGUN_PIECES_MAX || bytes > BEGUN_BYTES_MAX {
-            break Rest::Maker(maker);
+        if pieces.len() == PREFETCHED_PIECES_MAX || bytes > PREFETCHED_BYTES_MAX {
+            break Rest::Source(source);
         }
-        match maker.next() {
+        match source.next() {
             Ok(Some(piece)) => pieces.push(piece),
             Ok(None) => break Rest::Nothing,
             Err(error) => break Rest::Failed(error),
         }
     };
-    Begun { pieces, rest }
+    Prefetched { pieces, rest }
 }
 
 /// Returns a body with the pieces made so far, followed by the rest as in [`body`].
-pub(crate) fn go_on<M: Maker>(asker: Asker, begun: Begun<M>, wanted: Wanted, patience: Patience) -> Body {
-    let Begun { mut pieces, rest } = begun;
-    let maker = match rest {
+pub(crate) fn body_after<M: BodySource>(
+    archive: ArchiveClient,
+    start: Prefetched<M>,
+    cancel: CancelOnDrop,
+    time_max: TimeLimit,
+) -> Body {
+    let Prefetched { mut pieces, rest } = start;
+    let source = match rest {
         Rest::Nothing if pieces.len() == 1 => return Body::from(pieces.remove(0)),
         Rest::Nothing => return Body::from(pieces.concat()),
-        Rest::Maker(maker) => Ok(maker),
+        Rest::Source(source) => Ok(source),
         Rest::Failed(error) => Err(Some(error)),
     };
     let pieces = VecDeque::from(pieces);
-    body(asker, Continued { pieces, maker }, wanted, patience)
+    body(archive, Continued { pieces, source }, cancel, time_max)
 }
 
-/// Pieces made so far, then those of a maker, or its error.
+/// Pieces made so far, then those of a source, or its error.
 struct Continued<M> {
     pieces: VecDeque<Bytes>,
-    maker: Result<M, Option<std::io::Error>>,
+    source: Result<M, Option<std::io::Error>>,
 }
 
-impl<M: Maker> Maker for Continued<M> {
+impl<M: BodySource> BodySource for Continued<M> {
     fn next(&mut self) -> std::io::Result<Option<Bytes>> {
-        match (self.pieces.pop_front(), &mut self.maker) {
+        match (self.pieces.pop_front(), &mut self.source) {
             (Some(piece), _) => Ok(Some(piece)),
-            (None, Ok(maker)) => maker.next(),
+            (None, Ok(source)) => source.next(),
             (None, Err(error)) => error.take().map_or(Ok(None), Err),
         }
     }
 }
 
-async fn send_all(asker: Asker, mut maker: impl Maker, sender: &Sender) {
+async fn send_all(archive: ArchiveClient, mut source: impl BodySource, sender: &Sender) {
     loop {
-        let making = asker.blocking(move |_| {
-            let piece = maker.next();
-            (maker, piece)
+        let making = archive.blocking(move |_| {
+            let piece = source.next();
+            (source, piece)
         });
         let made = tokio::select! {
             made = making => made,
@@ -177,7 +187,7 @@ async fn send_all(asker: Asker, mut maker: impl Maker, sender: &Sender) {
         };
         let piece = match made {
             Ok((rest, piece)) => {
-                maker = rest;
+                source = rest;
                 piece
             }
             Err(failure) => return cut(sender, &failure.message),

@@ -5,6 +5,12 @@ use std::borrow::Cow;
 /// Returns archived text without characters that a page must not show. Control characters become
 /// the replacement character (white space becomes a space), and marks that change the direction of
 /// the text after them are removed.
+///
+/// ```
+/// assert_eq!(ui::clean("a title"), "a title");
+/// // Without this, the mark would turn the text after it around.
+/// assert_eq!(ui::clean("line\none\0\u{202e}two"), "line one\u{fffd}two");
+/// ```
 pub fn clean(text: &str) -> Cow<'_, str> {
     let odd = |c: char| c.is_control() || is_direction_mark(c);
     if !text.contains(odd) {

@@ -47,7 +47,7 @@ impl Tint {
 
 /// Position and size of a rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Place {
+struct Rect {
     x: f64,
     y: f64,
     width: f64,
@@ -72,7 +72,7 @@ pub fn treemap(label: &str, wide: &[Tile], narrow: &[Tile]) -> Markup {
 
 fn drawing(label: &str, tiles: &[Tile], (width, height): (f64, f64), class: &str) -> Markup {
     let weights: Vec<f64> = tiles.iter().map(|tile| tile.weight).collect();
-    let whole = Place {
+    let whole = Rect {
         x: 0.0,
         y: 0.0,
         width,
@@ -93,7 +93,7 @@ fn drawing(label: &str, tiles: &[Tile], (width, height): (f64, f64), class: &str
 /// Space between two rectangles.
 const GAP: f64 = 2.0;
 
-fn drawn(tile: &Tile, place: Place) -> Markup {
+fn drawn(tile: &Tile, place: Rect) -> Markup {
     let (width, height) = ((place.width - GAP).max(0.5), (place.height - GAP).max(0.5));
     let one = |number: f64| format!("{number:.1}");
     // The inner `svg` element clips text whose width was underestimated.
@@ -149,7 +149,7 @@ fn fitting(name: &str, width: f64, height: f64) -> Option<String> {
 /// possible. Rows are laid along the shorter side of the remaining space, and each row takes
 /// weights while that does not worsen its worst aspect ratio (Bruls, Huizing and van Wijk,
 /// "Squarified Treemaps", 2000). Weights must be above 0 and in falling order.
-fn squarified(weights: &[f64], whole: Place) -> Vec<Place> {
+fn squarified(weights: &[f64], whole: Rect) -> Vec<Rect> {
     let sum: f64 = weights.iter().sum();
     let scale = whole.width * whole.height / sum.max(f64::MIN_POSITIVE);
     let areas: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
@@ -179,21 +179,21 @@ fn worst(row: &[f64], side: f64) -> f64 {
 }
 
 /// Lays a row along the shorter side, and returns the remaining space.
-fn lay(row: &[f64], left: Place, places: &mut Vec<Place>) -> Place {
+fn lay(row: &[f64], left: Rect, places: &mut Vec<Rect>) -> Rect {
     let side = left.width.min(left.height).max(f64::MIN_POSITIVE);
     let depth = row.iter().sum::<f64>() / side;
     let mut at = 0.0;
     for area in row {
         let length = area / depth;
         places.push(if left.width >= left.height {
-            Place {
+            Rect {
                 x: left.x,
                 y: left.y + at,
                 width: depth,
                 height: length,
             }
         } else {
-            Place {
+            Rect {
                 x: left.x + at,
                 y: left.y,
                 width: length,
@@ -203,13 +203,13 @@ fn lay(row: &[f64], left: Place, places: &mut Vec<Place>) -> Place {
         at += length;
     }
     if left.width >= left.height {
-        Place {
+        Rect {
             x: left.x + depth,
             width: (left.width - depth).max(0.0),
             ..left
         }
     } else {
-        Place {
+        Rect {
             y: left.y + depth,
             height: (left.height - depth).max(0.0),
             ..left
@@ -224,7 +224,7 @@ mod tests {
     /// The example of the paper: areas 6, 6, 4, 3, 2, 2, 1 in a rectangle of 6 by 4.
     #[test]
     fn places_are_those_of_the_paper() {
-        let whole = Place {
+        let whole = Rect {
             x: 0.0,
             y: 0.0,
             width: 6.0,
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn areas_are_in_proportion_and_stay_within_the_whole() {
         let weights: Vec<f64> = (1..200).rev().map(|n| f64::from(n).powi(3)).collect();
-        let whole = Place {
+        let whole = Rect {
             x: 0.0,
             y: 0.0,
             width: 358.0,

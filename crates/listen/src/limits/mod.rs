@@ -2,19 +2,20 @@
 //!
 //! - [`Door`] accepts connections. It limits their total and their number per address, and keeps a
 //!   reserve for clients that have proved their identity.
-//! - [`Pass`] is held for the lifetime of the connection. The service calls [`Pass::heard`] when a
-//!   request has arrived and [`Pass::trust`] when its signature is valid. [`Pass::outstayed`]
+//! - [`ConnectionPermit`] is held for the lifetime of the connection. The service calls
+//!   [`ConnectionPermit::note_request`] when a request has arrived and
+//!   [`ConnectionPermit::trust`] when its signature is valid. [`ConnectionPermit::wait_until_idle`]
 //!   returns when the connection should be closed, by its [`Patience`].
-//! - [`Places`] shares a scarce resource among addresses, so that no address can take all of it.
+//! - [`Permits`] shares a scarce resource among addresses, so that no address can take all of it.
 //!
 //! This module does not know protocols beyond the request's header, signatures, or TLS.
 
-mod book;
-mod connections;
-mod patience;
-mod places;
+mod admission;
+mod connection_table;
+mod idle_limit;
+mod permits;
 
-pub use book::Limits;
-pub use connections::{Door, Pass, UnderWay};
-pub use patience::Patience;
-pub use places::{Place, Places};
+pub use admission::{ConnectionPermit, Door, UnderWay};
+pub use connection_table::Limits;
+pub use idle_limit::Patience;
+pub use permits::{Permit, Permits};

@@ -9,13 +9,13 @@
 use archive::question::{Answer, SearchBody, SearchHit, SearchOrder, SearchQuestion};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use quick_xml::Writer;
-use quick_xml::events::{BytesDecl, BytesText, Event};
+use quick_xml::events::{BytesDecl, Event};
 
+use super::xml::{Xml, text};
+use crate::archive_client::ArchiveClient;
 use crate::arguments::Arguments;
-use crate::ask::Asker;
 use crate::failure::Failure;
-use crate::{link, present};
+use crate::link;
 
 /// Media type of the feed.
 pub(super) const MEDIA_TYPE: &str = "application/atom+xml";
@@ -26,10 +26,12 @@ pub(super) const ENTRIES: usize = 50;
 /// `updated` of a feed without entries.
 const NEVER: &str = "1970-01-01T00:00:00Z";
 
-type Xml = Writer<Vec<u8>>;
-
 /// Returns the feed of a query. `host` is the host name in the request.
-pub(super) async fn feed(asker: &Asker, arguments: &Arguments, host: &str) -> Result<Response, Failure> {
+pub(super) async fn feed(
+    archive: &ArchiveClient,
+    arguments: &Arguments,
+    host: &str,
+) -> Result<Response, Failure> {
     let query = arguments.required("q");
     let all_versions = arguments.flag("all_versions");
     let question = SearchQuestion {
@@ -39,7 +41,7 @@ pub(super) async fn feed(asker: &Asker, arguments: &Arguments, host: &str) -> Re
         all_versions,
         ..SearchQuestion::default()
     };
-    let Answer { body: mut found, .. } = asker.ask(question).await?;
+    let Answer { body: mut found, .. } = archive.ask(question).await?;
     if found.has_most_alone() {
         // No page contains all of the words. A reader who waits for such a page must not get
         // others.
@@ -49,12 +51,12 @@ pub(super) async fn feed(asker: &Asker, arguments: &Arguments, host: &str) -> Re
         let all_versions = all_versions.then_some("1");
         link::with(path, &[("q", Some(&query)), ("all_versions", all_versions)])
     };
-    let place = Place {
+    let addresses = FeedAddresses {
         id: id(&["feed", host, &address("")]),
         itself: address("/search.atom"),
         page: address("/search"),
     };
-    let xml = written(&query, &found, &place).map_err(|error| {
+    let xml = written(&query, &found, &addresses).map_err(|error| {
         tracing::error!(%error, "cannot write an Atom feed");
         Failure::internal()
     })?;
@@ -66,33 +68,33 @@ pub(super) async fn feed(asker: &Asker, arguments: &Arguments, host: &str) -> Re
 }
 
 /// Addresses of a feed.
-struct Place {
+struct FeedAddresses {
     id: String,
     itself: String,
     page: String,
 }
 
-fn written(query: &str, found: &SearchBody, place: &Place) -> std::io::Result<Vec<u8>> {
-    let mut xml = Writer::new(Vec::new());
+fn written(query: &str, found: &SearchBody, addresses: &FeedAddresses) -> std::io::Result<Vec<u8>> {
+    let mut xml = Xml::new(Vec::new());
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("utf-8"), None)))?;
     let feed = xml
         .create_element("feed")
         .with_attribute(("xmlns", "http://www.w3.org/2005/Atom"));
     feed.write_inner_content(|xml| {
         let newest = found.hits.first().map_or(NEVER, |hit| &hit.fetch_time);
-        text(xml, "id", &place.id)?;
+        text(xml, "id", &addresses.id)?;
         text(xml, "title", &format!("{query} \u{b7} Weft"))?;
         text(xml, "updated", newest)?;
-        address(xml, "self", MEDIA_TYPE, &place.itself)?;
-        address(xml, "alternate", "text/html", &place.page)?;
+        address(xml, "self", MEDIA_TYPE, &addresses.itself)?;
+        address(xml, "alternate", "text/html", &addresses.page)?;
         let author = xml.create_element("author");
         author.write_inner_content(|xml| text(xml, "name", "Weft"))?;
-        found.hits.iter().try_for_each(|hit| entry(xml, hit, place))
+        found.hits.iter().try_for_each(|hit| entry(xml, hit, addresses))
     })?;
     Ok(xml.into_inner())
 }
 
-fn entry(xml: &mut Xml, hit: &SearchHit, place: &Place) -> std::io::Result<()> {
+fn entry(xml: &mut Xml, hit: &SearchHit, addresses: &FeedAddresses) -> std::io::Result<()> {
     let entry = xml.create_element("entry");
     entry.write_inner_content(|xml| {
         let title = if hit.title.trim().is_empty() {
@@ -110,7 +112,7 @@ fn entry(xml: &mut Xml, hit: &SearchHit, place: &Place) -> std::io::Result<()> {
             xml,
             "alternate",
             "text/html",
-            page.as_ref().unwrap_or(&place.page),
+            page.as_ref().unwrap_or(&addresses.page),
         )?;
         text(xml, "summary", &format!("{}\n{}", hit.url, hit.snippet.text()))
     })?;
@@ -120,17 +122,10 @@ fn entry(xml: &mut Xml, hit: &SearchHit, place: &Place) -> std::io::Result<()> {
 /// Returns the address of the archive's page about a result. For a past version it is the page at
 /// that time.
 fn page(hit: &SearchHit) -> String {
-    match present::Moment::parse(&hit.fetch_time).filter(|_| hit.until.is_some()) {
+    match format::date::DateTime::of_text(&hit.fetch_time).filter(|_| hit.until.is_some()) {
         Some(moment) => link::page_at(&hit.url, &link::At::time(&moment.digits())),
         None => link::page(&hit.url),
     }
-}
-
-fn text(xml: &mut Xml, name: &str, text: &str) -> std::io::Result<()> {
-    let shown = present::xml_text(text);
-    xml.create_element(name)
-        .write_text_content(BytesText::new(&shown))?;
-    Ok(())
 }
 
 fn address(xml: &mut Xml, what: &str, media: &str, address: &str) -> std::io::Result<()> {

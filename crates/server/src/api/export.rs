@@ -12,23 +12,23 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use export::{Export, ExportFormat};
 
-use super::table::order_named;
+use super::parameters::search_order;
+use crate::archive_client::{Answers, ArchiveClient};
 use crate::arguments::Arguments;
-use crate::ask::{Answers, Asker};
 use crate::failure::Failure;
-use crate::stream::{self, Maker, Wanted};
+use crate::stream::{self, BodySource, CancelOnDrop};
 
 /// Formats that can be streamed.
 pub(super) const FORMATS: [&str; 4] = ["jsonl", "csv", "parquet", "cdxj"];
 
 /// Returns a file of all results.
-pub(super) fn file(asker: &Asker, arguments: &Arguments) -> Result<Response, Failure> {
+pub(super) fn file(archive: &ArchiveClient, arguments: &Arguments) -> Result<Response, Failure> {
     let format = arguments.text("format").unwrap_or(FORMATS[0]);
     let format: ExportFormat = format.parse().map_err(Failure::bad_request)?;
     let question = SearchQuestion {
         query: arguments.required("q"),
         all_versions: arguments.flag("all_versions"),
-        order: order_named(arguments.text("sort")),
+        order: search_order(arguments.text("sort")),
         per_site: usize::try_from(arguments.number("per_site")).unwrap_or(usize::MAX),
         distinct: arguments.flag("distinct"),
         near: arguments.flag("near"),
@@ -36,10 +36,10 @@ pub(super) fn file(asker: &Asker, arguments: &Arguments) -> Result<Response, Fai
     };
     let results = Results {
         export: Export::new(&question, format),
-        source: asker.source(),
+        source: archive.source(),
     };
-    let wanted = Wanted(Interrupt::new());
-    let body = stream::body(asker.clone(), results, wanted, None);
+    let cancel = CancelOnDrop(Interrupt::new());
+    let body = stream::body(archive.clone(), results, cancel, None);
     let name = format!("attachment; filename=\"results.{}\"", format.extension());
     let headers = [
         (header::CONTENT_TYPE, format.media_type().to_owned()),
@@ -53,7 +53,7 @@ struct Results {
     source: Arc<dyn Answers>,
 }
 
-impl Maker for Results {
+impl BodySource for Results {
     fn next(&mut self) -> std::io::Result<Option<Bytes>> {
         let mut piece = Vec::new();
         let source = &self.source;

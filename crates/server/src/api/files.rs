@@ -44,7 +44,7 @@ pub(super) struct FilesTreeAnswer<'a> {
 
 pub(super) async fn overview(state: &State) -> Result<Response, Failure> {
     let files = state.catalogued_files()?;
-    let epoch = state.asker.ask(Status {}).await?.epoch;
+    let epoch = state.archive.ask(Status {}).await?.epoch;
     let latest = files.overview().await?;
     Ok(json(&FilesAnswer {
         epoch,
@@ -64,7 +64,7 @@ pub(super) async fn tree(state: &State, arguments: &Arguments, query: &str) -> R
         _ => Weight::Size,
     };
     let count = arguments.limit("limit").unwrap_or(LIMIT_MAX);
-    let epoch = state.asker.ask(Status {}).await?.epoch;
+    let epoch = state.archive.ask(Status {}).await?.epoch;
     let listing = files.listing(path, by, count).await?;
     Ok(json(&FilesTreeAnswer {
         epoch,

@@ -42,13 +42,13 @@ pub(crate) async fn begin(state: &State, request: Request) -> Result<Answer, Fai
     let load: LoadRequest = serde_json::from_slice(&body)
         .map_err(|error| Failure::bad_request(format!("the body is not a load request: {error}")))?;
     check(&load)?;
-    state.asker.ask(load).await.map(Answer::any)
+    state.archive.ask(load).await.map(Answer::any)
 }
 
 /// Handles `POST /api/v1/jobs/{id}/cancel`.
 pub(crate) async fn cancel(state: &State, id: u64, request: Request) -> Result<Answer, Failure> {
     allow(state, &request)?;
-    state.asker.ask(Cancel { id }).await.map(Answer::any)
+    state.archive.ask(Cancel { id }).await.map(Answer::any)
 }
 
 fn check(load: &LoadRequest) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 mod atom;
 pub(crate) mod cdx;
+mod cdx_parameters;
 mod export;
 mod files;
 pub(crate) mod loads;
@@ -12,6 +13,7 @@ mod statements;
 mod store;
 
 pub(crate) mod table;
+mod xml;
 
 use std::sync::Arc;
 
@@ -26,6 +28,7 @@ use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::link;
 use crate::state::{Common, Context};
+pub(crate) use parameters::search_order;
 use table::{Endpoint, Serves};
 
 /// Returns the handler of one row of the table.
@@ -38,13 +41,20 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
         Serves::Answer { question, .. } => get(
             move |state: Context, path: RawPathParams, query: RawQuery| async move {
                 let question = question(&arguments(query, path)?)?;
-                state.asker.ask(question).await.map(json)
+                state.archive.ask(question).await.map(json)
             },
         ),
         Serves::Cdx(server) => get(
             move |state: Context, path: RawPathParams, request: Request| async move {
                 let path: Vec<(&str, &str)> = path.iter().collect();
-                cdx::lines(&state, *server, endpoint, &path, &request.into_parts().0).await
+                cdx::lines(
+                    &state,
+                    *server,
+                    endpoint.parameters,
+                    &path,
+                    &request.into_parts().0,
+                )
+                .await
             },
         ),
         Serves::Post(posting) => on(
@@ -65,18 +75,18 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
         ),
         Serves::Export => get(
             move |state: Context, path: RawPathParams, query: RawQuery| async move {
-                export::file(&state.asker, &arguments(query, path)?)
+                export::file(&state.archive, &arguments(query, path)?)
             },
         ),
         Serves::Atom => get(
             move |state: Context, path: RawPathParams, query: RawQuery, asked: HeaderMap| async move {
                 let host = asked.get(header::HOST).and_then(|host| host.to_str().ok());
-                atom::feed(&state.asker, &arguments(query, path)?, host.unwrap_or_default()).await
+                atom::feed(&state.archive, &arguments(query, path)?, host.unwrap_or_default()).await
             },
         ),
         Serves::Record => get(
             move |state: Context, path: RawPathParams, query: RawQuery, asked: HeaderMap| async move {
-                crate::record::download(&state.asker, &arguments(query, path)?, &asked).await
+                crate::record::download(&state.archive, &arguments(query, path)?, &asked).await
             },
         ),
         Serves::Stored => get(

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::schemas::{answer_name, reference, schemas};
 use super::statements;
 use super::table::{ENDPOINTS, Endpoint, Serves};
-use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
+use crate::arguments::{Kind, LIMIT_MAX, Parameter, ParameterLocation};
 
 /// Returns the whole document.
 pub(crate) fn document() -> Value {
@@ -172,12 +172,12 @@ fn parameter(parameter: &Parameter) -> Value {
     };
     let mut described = json!({
         "name": parameter.name,
-        "in": match parameter.place { Place::Query => "query", Place::Path => "path" },
+        "in": match parameter.place { ParameterLocation::Query => "query", ParameterLocation::Path => "path" },
         "required": parameter.required,
         "description": parameter.about,
         "schema": schema,
     });
-    if parameter.place == Place::Query && !parameter.required {
+    if parameter.place == ParameterLocation::Query && !parameter.required {
         // An empty value counts as absent.
         described["allowEmptyValue"] = json!(true);
     }

@@ -26,7 +26,7 @@ pub(super) struct StoreAnswer<'a> {
 /// not learn where volumes are on the nodes' disks.
 pub(super) async fn answer(state: &State) -> Result<Response, Failure> {
     let watch = state.attached_store()?;
-    let epoch = state.asker.ask(Status {}).await?.epoch;
+    let epoch = state.archive.ask(Status {}).await?.epoch;
     let mut report = StoreReport::clone(&*watch.report().await);
     report.volumes.iter_mut().for_each(|volume| volume.path.clear());
     let answer = StoreAnswer {

@@ -4,17 +4,17 @@
 use archive::question::{
     CONTEXT_WORDS, Calendar, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
     Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, ListedPages, MatchType, Outlinks, Page, Quarantine,
-    Question, Record, Report, Rights, SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top,
-    Trends,
+    Question, Record, Report, Rights, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
 use cdx::url_and_match;
 
-use super::cdx::post::Posting;
+use super::cdx::post::PostOperation;
 use super::cdx::{COLLECTION_INDEX, Server};
+use super::cdx_parameters::{DELETE, OUTBACK_CDX, POST, PYWB, PYWB_IN_COLLECTION, WAYBACK_MACHINE};
 use super::parameters::*;
 use crate::arguments::{Arguments, Kind, Parameter};
 use crate::failure::Failure;
-use crate::pages::CAPTURES_MAX;
+use crate::limits::REPORT_CAPTURES_MAX;
 
 /// One route of the API.
 pub(crate) struct Endpoint {
@@ -38,7 +38,7 @@ pub(crate) enum Serves {
     /// Captures in the formats of other CDX servers, streamed.
     Cdx(Server),
     /// The result of a post of captures, as text. Only clients named in the settings may post.
-    Post(Posting),
+    Post(PostOperation),
     /// The collections, for clients of CDX servers.
     Collections,
     /// All results of a search, streamed.
@@ -208,7 +208,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                     from: a.owned("from"),
                     to: a.owned("to"),
                     collection: a.owned("collection"),
-                    captures_max: Some(CAPTURES_MAX),
+                    captures_max: Some(REPORT_CAPTURES_MAX),
                 }))
             },
         },
@@ -655,14 +655,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "Add captures from lines of CDX or CDXJ, as in OutbackCDX; only with weft serve --posts \
             or --posts-group",
         parameters: POST,
-        serves: Serves::Post(Posting::Add),
+        serves: Serves::Post(PostOperation::Add),
     },
     Endpoint {
         method: "post",
         path: "/outbackcdx/{collection}/delete",
         summary: "Delete posted captures, given as lines of the same formats; same condition",
         parameters: DELETE,
-        serves: Serves::Post(Posting::Delete),
+        serves: Serves::Post(PostOperation::Delete),
     },
     Endpoint {
         method: "get",
@@ -719,7 +719,7 @@ fn search(arguments: &Arguments) -> Result<Question, Failure> {
         after: arguments.owned("after"),
         explain: arguments.flag("explain"),
         facets: arguments.flag("facets"),
-        order: order_named(arguments.text("sort")),
+        order: search_order(arguments.text("sort")),
         all_versions: arguments.flag("all_versions"),
         per_site: usize::try_from(arguments.number("per_site")).unwrap_or(usize::MAX),
         distinct: arguments.flag("distinct"),
@@ -739,19 +739,9 @@ fn concordance(arguments: &Arguments) -> Result<Question, Failure> {
         per_page: number("per_page", LINES_PER_PAGE),
         context: number("context", CONTEXT_WORDS),
         after: arguments.owned("after"),
-        order: order_named(arguments.text("sort")),
+        order: search_order(arguments.text("sort")),
         all_versions: arguments.flag("all_versions"),
     }))
-}
-
-/// Returns the search order with this name, or relevance if the name is unknown.
-pub(crate) fn order_named(name: Option<&str>) -> SearchOrder {
-    match name {
-        Some("newest") => SearchOrder::Newest,
-        Some("oldest") => SearchOrder::Oldest,
-        Some("url") => SearchOrder::Url,
-        _ => SearchOrder::Relevance,
-    }
 }
 
 fn captures(arguments: &Arguments) -> Result<Question, Failure> {
@@ -772,7 +762,7 @@ fn captures(arguments: &Arguments) -> Result<Question, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::Place;
+    use crate::arguments::ParameterLocation;
 
     #[test]
     fn no_route_twice_and_path_parameters_agree_with_the_path() {
@@ -781,7 +771,11 @@ mod tests {
                 .iter()
                 .any(|e| (e.method, e.path) == (endpoint.method, endpoint.path));
             assert!(!again, "{} twice", endpoint.path);
-            for parameter in endpoint.parameters.iter().filter(|p| p.place == Place::Path) {
+            for parameter in endpoint
+                .parameters
+                .iter()
+                .filter(|p| p.place == ParameterLocation::Path)
+            {
                 // `{*name}` is a parameter that contains slashes.
                 let path = endpoint.path.replace("{*", "{");
                 let named = format!("{{{}}}", parameter.name);

@@ -28,13 +28,13 @@ pub(crate) struct Listing {
     pub(crate) others_usage: FilesUsage,
     /// The directories from the root of its tree to this one.
     #[serde(skip)]
-    pub(crate) way: Way,
+    pub(crate) breadcrumbs: Breadcrumbs,
 }
 
 /// The root of a tree and the last directories on the way to a path, each with its whole path.
 /// Including all of them would need space quadratic in the depth.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Way {
+pub(crate) struct Breadcrumbs {
     /// The root first. Empty above all trees.
     pub(crate) steps: Vec<FilesPath>,
     /// Number of directories omitted after the root.
@@ -90,7 +90,7 @@ impl Listing {
             rows: rows.collect(),
             others: children.others,
             others_usage: FilesUsage::of(&children.others_usage),
-            way: way(&path, &catalogue.tree_paths()?),
+            breadcrumbs: breadcrumbs(&path, &catalogue.tree_paths()?),
             at: FilesPath::new(path),
         }))
     }
@@ -132,7 +132,7 @@ impl Listing {
             rows: rows.into_iter().map(row).collect(),
             others: others.len() as u64,
             others_usage: FilesUsage::of(&others_usage),
-            way: Way::default(),
+            breadcrumbs: Breadcrumbs::default(),
         })
     }
 }
@@ -153,7 +153,7 @@ fn entry(dir: &Found, child: Child) -> FilesEntry {
 
 /// Returns the root of the tree that contains a path, and the last directories from there to the
 /// path.
-fn way(path: &[u8], trees: &[Vec<u8>]) -> Way {
+fn breadcrumbs(path: &[u8], trees: &[Vec<u8>]) -> Breadcrumbs {
     let ends =
         |length: usize| matches!(path.get(length), None | Some(b'/')) || path[..length].ends_with(b"/");
     let root = trees
@@ -169,7 +169,7 @@ fn way(path: &[u8], trees: &[Vec<u8>]) -> Way {
     let left_out = lengths.len().saturating_sub(1 + STEPS_MAX);
     lengths.drain(1..1 + left_out);
     let step = |length| FilesPath::new(path[..length].to_vec());
-    Way {
+    Breadcrumbs {
         steps: lengths.into_iter().map(step).collect(),
         left_out,
     }
@@ -182,18 +182,22 @@ mod tests {
     #[test]
     fn the_way_to_a_path_begins_at_the_root_of_its_tree() {
         let trees = [b"/data".to_vec(), b"/data-2".to_vec(), b"/data-2/in".to_vec()];
-        let way = |path: &str| {
-            let way = way(path.as_bytes(), &trees);
-            assert_eq!(way.left_out, 0, "{path}");
-            way.steps.into_iter().map(|step| step.path).collect::<Vec<_>>()
+        let breadcrumbs = |path: &str| {
+            let breadcrumbs = breadcrumbs(path.as_bytes(), &trees);
+            assert_eq!(breadcrumbs.left_out, 0, "{path}");
+            breadcrumbs
+                .steps
+                .into_iter()
+                .map(|step| step.path)
+                .collect::<Vec<_>>()
         };
-        assert_eq!(way("/data"), ["/data"]);
-        assert_eq!(way("/data/a/b"), ["/data", "/data/a", "/data/a/b"]);
-        assert_eq!(way("/data-2/in/x"), ["/data-2/in", "/data-2/in/x"]);
-        let all = super::way(b"/a/b", &[b"/".to_vec()]);
+        assert_eq!(breadcrumbs("/data"), ["/data"]);
+        assert_eq!(breadcrumbs("/data/a/b"), ["/data", "/data/a", "/data/a/b"]);
+        assert_eq!(breadcrumbs("/data-2/in/x"), ["/data-2/in", "/data-2/in/x"]);
+        let all = super::breadcrumbs(b"/a/b", &[b"/".to_vec()]);
         let all: Vec<_> = all.steps.iter().map(|step| step.path.as_str()).collect();
         assert_eq!(all, ["/", "/a", "/a/b"]);
-        let objects = super::way(b"s3://b/p/a//b", &[b"s3://b/p".to_vec()]);
+        let objects = super::breadcrumbs(b"s3://b/p/a//b", &[b"s3://b/p".to_vec()]);
         let objects: Vec<_> = objects.steps.iter().map(|step| step.path.as_str()).collect();
         assert_eq!(objects, ["s3://b/p", "s3://b/p/a", "s3://b/p/a//b"]);
     }
@@ -202,9 +206,9 @@ mod tests {
     fn of_a_long_way_the_root_and_the_last_directories_are_kept() {
         let path = |depth: usize| format!("/data{}", "/d".repeat(depth));
         for (depth, left_out) in [(STEPS_MAX, 0), (STEPS_MAX + 1, 1), (5000, 5000 - STEPS_MAX)] {
-            let way = super::way(path(depth).as_bytes(), &[b"/data".to_vec()]);
-            assert_eq!(way.left_out, left_out);
-            let steps: Vec<_> = way.steps.into_iter().map(|step| step.path).collect();
+            let breadcrumbs = super::breadcrumbs(path(depth).as_bytes(), &[b"/data".to_vec()]);
+            assert_eq!(breadcrumbs.left_out, left_out);
+            let steps: Vec<_> = breadcrumbs.steps.into_iter().map(|step| step.path).collect();
             let last = depth - STEPS_MAX + 1..=depth;
             let expected: Vec<_> = std::iter::once(0).chain(last).map(path).collect();
             assert_eq!(steps, expected);

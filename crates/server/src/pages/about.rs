@@ -30,7 +30,7 @@ pub(super) async fn show(context: Context) -> Html {
         p.soft { (results::newest_only()) }
         div.reading {
             h2 { "Reading archived pages" }
-            @if context.replay_place().is_some() {
+            @if context.replay_origin().is_some() {
                 p { "Replay shows an archived page as it was at a given time: images, style sheets and frames come from the archive, from the captures nearest to that time, "
                     "and nothing is loaded from the live web. What was not captured is missing; the bar above the page can check how complete it is." }
             }

@@ -4,16 +4,16 @@ use archive::question::Jobs;
 use cache::{Advice, Cache, DirectoryStats, SPACES, Stats, UserRow};
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts;
 use super::parts::{Align, Column};
-use crate::cache_metrics::events;
+use crate::metrics::cache::events;
 use crate::present;
 use ui::{Frame, Section};
 
-pub(super) async fn show(context: Context) -> Shown {
+pub(super) async fn show(context: Context) -> PageResult {
     // Clients that may see jobs may see this page.
-    let epoch = context.asker.ask(Jobs {}).await?.epoch;
+    let epoch = context.archive.ask(Jobs {}).await?.epoch;
     let content = html! {
         header.page-head {
             h1 { "Cache" }
@@ -36,8 +36,8 @@ pub(super) async fn show(context: Context) -> Shown {
 }
 
 /// Shows the part of the page that the script fetches repeatedly.
-pub(super) async fn live(context: Context) -> Shown {
-    context.asker.ask(Jobs {}).await?;
+pub(super) async fn live(context: Context) -> PageResult {
+    context.archive.ask(Jobs {}).await?;
     Ok(Html::ok(part(context.cache.as_ref())))
 }
 

@@ -4,7 +4,7 @@ use archive::question::{Answer, CdxBody, CdxQuestion, MatchType};
 use cdx::{Order, url_and_match};
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::{calendar, parts};
 use crate::failure::Code;
 use crate::query::Query;
@@ -56,7 +56,7 @@ impl Form {
     }
 }
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let form = Form::of(&query);
     let after = query.owned("after");
     if form.url.is_empty() {
@@ -90,7 +90,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Answer {
         epoch,
         body: CdxBody { rows, next, .. },
-    } = match context.asker.ask(question).await {
+    } = match context.archive.ask(question).await {
         Err(failure) if failure.code == Code::BadRequest => {
             return Ok(refused(&context, &form, &failure.message));
         }

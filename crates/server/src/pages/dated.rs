@@ -9,9 +9,10 @@ use maud::{Markup, html};
 use super::{calendar, parts};
 use crate::failure::Failure;
 use crate::link::At;
-use crate::present::{self, Moment};
+use crate::present;
 use crate::state::State;
 use crate::{link, record, sandbox};
+use format::date::DateTime;
 
 /// Maximum number of captures that come with a page. There may be older ones.
 const LISTED_MAX: usize = 1000;
@@ -43,7 +44,7 @@ pub(super) async fn find(
     name: Option<String>,
 ) -> Result<Dated, Failure> {
     let at = at.map(str::to_owned);
-    let (_, record) = record::locate(&state.asker, page.url.clone(), at, name).await?;
+    let (_, record) = record::locate(&state.archive, page.url.clone(), at, name).await?;
     let capture = record.capture.clone();
     let title = match &page.current {
         // The title of the newest version is in the index. The title of any other must be read from
@@ -75,12 +76,12 @@ fn place(page: &PageBody, capture: &CdxRow) -> Option<usize> {
 }
 
 /// Completes a time: a year or a month means its beginning.
-fn padded(at: &str) -> Option<Moment> {
+fn padded(at: &str) -> Option<DateTime> {
     // A time may be cut anywhere: both `2014` and `20140` are completed from here. A result that is
     // no date is shown as typed.
     let defaults = "00000101000000";
     let at = format!("{at}{}", defaults.get(at.len()..).unwrap_or(""));
-    Moment::parse(&at)
+    DateTime::of_text(&at)
 }
 
 /// Returns the page's content for one capture. `asked` is the time in the address.
@@ -118,7 +119,7 @@ fn digits(fetch_time: &str) -> String {
 }
 
 fn asked_time(asked: &str) -> String {
-    padded(asked).map_or_else(|| asked.to_owned(), Moment::machine)
+    padded(asked).map_or_else(|| asked.to_owned(), DateTime::iso)
 }
 
 fn head(page: &PageBody, dated: &Dated) -> Markup {
@@ -173,7 +174,7 @@ fn archived(page: &PageBody, capture: &CdxRow) -> Markup {
             p.callout { "This content cannot be shown here; download the record instead." }
         }
         p.actions {
-            a.button href=(crate::replay::address(&capture.url, &capture.timestamp)) { "Replay" }
+            a.button href=(link::replay(&capture.url, &capture.timestamp)) { "Replay" }
             @if shown {
                 a.button.quiet href=(link::sandbox(&capture.url, at)) rel="noopener" target="_blank" { "Open in a new tab" }
             }

@@ -3,14 +3,14 @@
 use archive::question::{Diff, DiffBody, DiffChange, DiffPart, DiffVersion};
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts;
 use crate::failure::Failure;
 use crate::present;
 use crate::query::Query;
 use ui::{Frame, Section};
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
@@ -19,7 +19,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         from: query.owned("from"),
         to: query.owned("to"),
     };
-    let answer = context.asker.ask(question).await?;
+    let answer = context.archive.ask(question).await?;
     let title = format!("Changes: {url}");
     let frame = Frame {
         title: &title,

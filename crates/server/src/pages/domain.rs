@@ -3,7 +3,7 @@
 use archive::question::{Answer, Domain, DomainBody, DomainOrder, Domains, DomainsBody, LinkingDomain};
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts::{Align, Column};
 use super::{parts, ranking};
 use crate::failure::Failure;
@@ -16,11 +16,11 @@ const ROWS: usize = 100;
 /// Maximum number of linking domains shown.
 const LINKING: usize = 20;
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let Some(name) = query.owned("name") else {
         return Err(Failure::bad_request("no domain given: parameter name is missing").into());
     };
-    let Answer { epoch, body: domain } = context.asker.ask(Domain { name }).await?;
+    let Answer { epoch, body: domain } = context.archive.ask(Domain { name }).await?;
     let frame = Frame {
         title: &domain.domain,
         section: Section::Domains,
@@ -120,7 +120,7 @@ fn orders(order: DomainOrder) -> Markup {
     }
 }
 
-pub(super) async fn list(context: Context, query: Query) -> Shown {
+pub(super) async fn list(context: Context, query: Query) -> PageResult {
     let after = query.owned("after");
     let order_name = query.get("order").unwrap_or(ORDERS[0].0);
     let order = order_of(order_name);
@@ -132,7 +132,7 @@ pub(super) async fn list(context: Context, query: Query) -> Shown {
     let Answer {
         epoch,
         body: DomainsBody { rows, next },
-    } = context.asker.ask(question).await?;
+    } = context.archive.ask(question).await?;
     let columns = [
         Column("Domain", Align::Text),
         Column("URIs", Align::Number),

@@ -9,9 +9,9 @@ use maud::{Markup, html};
 use ui::network::{self, Line, NODES_MAX};
 use ui::{Frame, Section};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
-use crate::ask::Answers;
+use crate::archive_client::Answers;
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::{link, present};
@@ -70,7 +70,7 @@ struct Drawn {
     edges: Vec<Edge>,
 }
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let form = Form::of(&query);
     let (question, selection) = (
         form.question(),
@@ -80,7 +80,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         },
     );
     let made = context
-        .asker
+        .archive
         .blocking(move |source| make(source, question, selection))
         .await?;
     let (content, epoch) = match made {

@@ -5,11 +5,12 @@ use std::time::UNIX_EPOCH;
 use archive::question::{Answer, JobBody, Jobs, Status, StatusBody, Top, TopRow};
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown, beside};
+use super::html::{Context, Html, PageResult, optional};
 use super::{loads, parts};
+use crate::identity::SignedIn;
 use crate::link;
-use crate::present::{self, Moment};
-use crate::who_asks::SignedIn;
+use crate::present;
+use format::date::DateTime;
 use ui::{Frame, Section, search_box};
 
 /// Number of URIs of the ranking that are shown.
@@ -20,7 +21,7 @@ const TOP_LOOKED_AT: usize = 200;
 const DOMAINS: usize = 8;
 const LOADS: usize = 4;
 
-pub(super) async fn show(context: Context) -> Shown {
+pub(super) async fn show(context: Context) -> PageResult {
     if !context.sees_everything() {
         return for_others(&context).await;
     }
@@ -28,11 +29,11 @@ pub(super) async fn show(context: Context) -> Shown {
         limit: TOP_LOOKED_AT,
         ..Top::default()
     };
-    let (status, top, jobs) = context.asker.ask_together((Status {}, ranked, Jobs {})).await?;
+    let (status, top, jobs) = context.archive.ask_together((Status {}, ranked, Jobs {})).await?;
     let Answer { epoch, body: status } = status?;
-    let top = beside(top).map(|top| top.rows);
+    let top = optional(top).map(|top| top.rows);
     // Loads contain paths of this machine.
-    let jobs = beside(jobs).map(|jobs| jobs.rows);
+    let jobs = optional(jobs).map(|jobs| jobs.rows);
     let jobs = jobs.filter(|_| context.is_admin());
     let frame = Frame {
         title: "",
@@ -57,12 +58,12 @@ pub(super) async fn show(context: Context) -> Shown {
 }
 
 /// Shows the page for clients from whom something is hidden, without totals of the archive.
-async fn for_others(context: &Context) -> Shown {
+async fn for_others(context: &Context) -> PageResult {
     let ranked = Top {
         limit: TOP_ROWS,
         ..Top::default()
     };
-    let Answer { epoch, body: top } = context.asker.ask(ranked).await?;
+    let Answer { epoch, body: top } = context.archive.ask(ranked).await?;
     let frame = Frame {
         title: "",
         section: Section::Home,
@@ -75,7 +76,7 @@ async fn for_others(context: &Context) -> Shown {
         section.hero {
             h1 { "Search and read a web archive" }
             (search_box("", true))
-            @if context.who_asks.takes_tokens() && context.signed_in() == SignedIn::No {
+            @if context.authenticator.accepts_tokens() && context.signed_in() == SignedIn::No {
                 p.hint { "Some content is visible only to users who " a href="/sign-in" { "sign in" } "." }
             }
         }
@@ -124,18 +125,18 @@ fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
 
 /// Returns whether a capture in this year is possible: there was no web before 1990, and clocks may
 /// differ around New Year. A wrong date in one record must not change the years shown.
-fn is_possible(year: u32) -> bool {
+fn is_possible(year: i64) -> bool {
     let days = system::wall()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs() / 86_400);
     // A year has less than 366 days, so the result is never too early.
     let this_year = 1970 + days / 365;
-    (1990..=this_year + 1).contains(&u64::from(year))
+    u64::try_from(year).is_ok_and(|year| (1990..=this_year + 1).contains(&year))
 }
 
 /// Parses the time of the first or last capture, if it is possible.
-fn possible(time: &Option<String>) -> Option<Moment> {
-    let moment = time.as_deref().and_then(Moment::parse);
+fn possible(time: &Option<String>) -> Option<DateTime> {
+    let moment = time.as_deref().and_then(DateTime::of_text);
     moment.filter(|moment| is_possible(moment.year))
 }
 

@@ -64,13 +64,13 @@ impl IntoResponse for PageFailure {
 }
 
 /// Result of a page handler.
-pub(super) type Shown = Result<Html, PageFailure>;
+pub(super) type PageResult = Result<Html, PageFailure>;
 
 pub(super) use crate::state::Context;
 
 /// Returns an answer that a page can do without. If it failed, returns `None`, and its part of the
 /// page is left out.
-pub(super) fn beside<A>(answer: crate::ask::Asked<A>) -> Option<A> {
+pub(super) fn optional<A>(answer: crate::archive_client::Outcome<A>) -> Option<A> {
     match answer {
         Ok(answer) => Some(answer.body),
         Err(error) => {

@@ -3,12 +3,12 @@
 use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts;
 use crate::failure::Failure;
-use crate::present::Moment;
 use crate::query::Query;
 use crate::{link, present};
+use format::date::DateTime;
 use ui::{Frame, Section};
 
 /// Number of links on a page.
@@ -21,15 +21,15 @@ pub(super) enum Side {
     Target,
 }
 
-pub(super) async fn inlinks(context: Context, query: Query) -> Shown {
+pub(super) async fn inlinks(context: Context, query: Query) -> PageResult {
     show(context, query, Side::Source).await
 }
 
-pub(super) async fn outlinks(context: Context, query: Query) -> Shown {
+pub(super) async fn outlinks(context: Context, query: Query) -> PageResult {
     show(context, query, Side::Target).await
 }
 
-async fn show(context: Context, query: Query, side: Side) -> Shown {
+async fn show(context: Context, query: Query, side: Side) -> PageResult {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
@@ -47,7 +47,7 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
     let answer = match side {
         Side::Source => {
             context
-                .asker
+                .archive
                 .ask(Inlinks {
                     url: url.clone(),
                     after: after.clone(),
@@ -59,7 +59,7 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
         }
         Side::Target => {
             context
-                .asker
+                .archive
                 .ask(Outlinks {
                     url: url.clone(),
                     after: after.clone(),
@@ -158,5 +158,5 @@ fn item(row: &LinkRow, side: Side) -> Markup {
 
 /// Formats as `26 January 2014`.
 fn day(time: &str) -> String {
-    Moment::parse(time).map_or_else(|| time.to_owned(), Moment::date)
+    DateTime::of_text(time).map_or_else(|| time.to_owned(), DateTime::date)
 }

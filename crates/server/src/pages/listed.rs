@@ -4,15 +4,15 @@ use archive::question::{Answer, ListedPageRow, ListedPages, ListedPagesBody, Lis
 use maud::{Markup, html};
 use ui::{Frame, Section};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
 use crate::query::Query;
-use crate::{link, present, replay};
+use crate::{link, present};
 
 /// Number of listed pages on a page.
 const ROWS: usize = 100;
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let question = ListedPages {
         input: query.owned("input"),
         collection: query.owned("collection"),
@@ -20,7 +20,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         after: query.owned("after"),
         limit: ROWS,
     };
-    let Answer { epoch, body } = context.asker.ask(question.clone()).await?;
+    let Answer { epoch, body } = context.archive.ask(question.clone()).await?;
     let address = |after: Option<&str>| {
         let (input, collection) = (question.input.as_deref(), question.collection.as_deref());
         link::with(
@@ -36,7 +36,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
             p.soft { "Pages listed in WACZ packages: those that a crawl was meant for, not everything it captured." }
         }
         (form(&question))
-        (told(problems))
+        (problem_list(problems))
         @if is_empty {
             (parts::nothing("No pages", html! {
                 p { "No WACZ package with this name or collection lists pages." }
@@ -75,7 +75,7 @@ fn form(question: &ListedPages) -> Markup {
 }
 
 /// Shows the parts of the lists that cannot be used.
-fn told(problems: &[ListedPagesProblem]) -> Markup {
+fn problem_list(problems: &[ListedPagesProblem]) -> Markup {
     html! {
         @if !problems.is_empty() {
             div.notes role="status" {
@@ -120,7 +120,7 @@ fn captured(row: &ListedPageRow) -> Markup {
     html! {
         (parts::time(&row.fetch_time)) " "
         @if let Some(capture) = &row.capture {
-            @if let Some(address) = link::if_short(replay::address(&row.url, &capture.timestamp)) { a href=(address) { "Replay" } }
+            @if let Some(address) = link::if_short(link::replay(&row.url, &capture.timestamp)) { a href=(address) { "Replay" } }
         } @else if let Some(nearest) = &row.nearest {
             span.badge.plain { "captured at another time" } " " (parts::time(nearest))
         } @else {

@@ -5,7 +5,7 @@ use archive::question::{
 };
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown, beside};
+use super::html::{Context, Html, PageResult, optional};
 use super::parts;
 use super::parts::{Align, Column};
 use crate::query::Query;
@@ -19,7 +19,7 @@ const FINISHED: usize = 10;
 /// Number of problems of a load that are listed.
 const PROBLEMS: usize = 5;
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let after = query.owned("after");
     let questions = (
         Ledger {
@@ -31,13 +31,13 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         Jobs {},
         Status {},
     );
-    let (ledger, jobs, status) = context.asker.ask_together(questions).await?;
+    let (ledger, jobs, status) = context.archive.ask_together(questions).await?;
     let Answer {
         epoch,
         body: LedgerBody { rows, next },
     } = ledger?;
-    let jobs = beside(jobs).map(|jobs| jobs.rows);
-    let quarantined = beside(status).map(|status| status.quarantined);
+    let jobs = optional(jobs).map(|jobs| jobs.rows);
+    let quarantined = optional(status).map(|status| status.quarantined);
     let content = html! {
         header.page-head { h1 { "Loads" } }
         section aria-labelledby="jobs" {
@@ -69,8 +69,8 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
 }
 
 /// Shows the part of the page that the script fetches repeatedly.
-pub(super) async fn live(context: Context) -> Shown {
-    let jobs = context.asker.ask(Jobs {}).await?.body.rows;
+pub(super) async fn live(context: Context) -> PageResult {
+    let jobs = context.archive.ask(Jobs {}).await?.body.rows;
     Ok(Html::ok(live_part(&jobs)))
 }
 

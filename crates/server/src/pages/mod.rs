@@ -39,7 +39,6 @@ use axum::Router;
 use axum::routing::{get, post};
 
 pub(crate) use self::html::{Html, PageFailure};
-pub(crate) use self::report::CAPTURES_MAX;
 pub use self::report::report_document;
 use crate::state::Common;
 

@@ -5,7 +5,7 @@ use archive::ErrorCode;
 use archive::question::{Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody};
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown, beside};
+use super::html::{Context, Html, PageResult, optional};
 use super::{calendar, dated, links, parts, text};
 use crate::failure::Failure;
 use crate::query::Query;
@@ -20,7 +20,7 @@ const CAPTURES: usize = 12;
 /// Links of one direction: those shown, and their total.
 type Links = Option<(Vec<LinkRow>, u64)>;
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
@@ -39,7 +39,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
             limit: LINKS,
         },
     );
-    let (page, inlinks, outlinks) = context.asker.ask_together(questions).await?;
+    let (page, inlinks, outlinks) = context.archive.ask_together(questions).await?;
     let Answer { epoch, body: page } = match page {
         Err(error) if error.code == ErrorCode::NotFound => return Ok(unknown(&context, &url)),
         page => page?,
@@ -68,7 +68,11 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         Some(dated) => dated::content(&page, dated, at.as_deref()),
         None => {
             let links = |links: LinksBody| (links.rows, links.total.unwrap_or(0));
-            content(&page, &beside(inlinks).map(links), &beside(outlinks).map(links))
+            content(
+                &page,
+                &optional(inlinks).map(links),
+                &optional(outlinks).map(links),
+            )
         }
     };
     Ok(Html::ok(frame.around(content)))

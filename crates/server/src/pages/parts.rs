@@ -73,7 +73,7 @@ pub(super) fn page_link(url: &str, title: &str) -> Markup {
 
 /// Like [`page_link`], but to the page at a time.
 pub(super) fn dated_link(url: &str, time: &str, title: &str) -> Markup {
-    let address = match present::Moment::parse(time) {
+    let address = match format::date::DateTime::of_text(time) {
         Some(moment) => link::page_at(url, &link::At::time(&moment.digits())),
         None => link::page(url),
     };
@@ -103,9 +103,9 @@ pub(crate) fn outside_link(url: &str) -> Markup {
 
 /// Shows a time for people and machines. Text that is not a time is shown unchanged.
 pub(crate) fn time(text: &str) -> Markup {
-    match present::Moment::parse(text) {
+    match format::date::DateTime::of_text(text) {
         Some(moment) => html! {
-            time datetime=(moment.machine()) title=(moment.machine()) { (moment.date_and_time()) }
+            time datetime=(moment.iso()) title=(moment.iso()) { (moment.date_and_time()) }
         },
         None => html! { (present::clean(text)) },
     }
@@ -113,8 +113,8 @@ pub(crate) fn time(text: &str) -> Markup {
 
 /// Like [`time`], but only the day.
 pub(super) fn date(text: &str) -> Markup {
-    match present::Moment::parse(text) {
-        Some(moment) => html! { time datetime=(moment.machine()) { (moment.date()) } },
+    match format::date::DateTime::of_text(text) {
+        Some(moment) => html! { time datetime=(moment.iso()) { (moment.date()) } },
         None => html! { (present::clean(text)) },
     }
 }

@@ -3,7 +3,7 @@
 use archive::question::{Answer, Quarantine, QuarantineBody};
 use maud::html;
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts;
 use super::parts::{Align, Column};
 use crate::query::Query;
@@ -13,7 +13,7 @@ use ui::{Frame, Section};
 /// Number of records on a page.
 const ROWS: usize = 100;
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let input = query.owned("input");
     let after = query.owned("after");
     let question = Quarantine {
@@ -24,7 +24,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Answer {
         epoch,
         body: QuarantineBody { rows, next },
-    } = context.asker.ask(question).await?;
+    } = context.archive.ask(question).await?;
     let columns = [
         Column("Input", Align::Text),
         Column("Offset", Align::Number),

@@ -3,7 +3,7 @@
 use archive::question::{Answer, Top, TopBody, TopRow};
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts;
 use crate::query::Query;
 use crate::{link, present};
@@ -12,7 +12,7 @@ use ui::{Frame, Section};
 /// Number of URIs on a page.
 const ROWS: usize = 50;
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let domain = query.owned("domain");
     let after = query.owned("after");
     let question = Top {
@@ -23,7 +23,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Answer {
         epoch,
         body: TopBody { rows, next },
-    } = context.asker.ask(question).await?;
+    } = context.archive.ask(question).await?;
     let address =
         |after: Option<&str>| link::with("/ranking", &[("domain", domain.as_deref()), ("after", after)]);
     let title = domain

@@ -5,15 +5,12 @@ use maud::{DOCTYPE, Markup, html};
 use ui::chart::{self, Bar, DayValue, Scale};
 use ui::{Frame, Section};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
 use crate::failure::Code;
+use crate::limits::REPORT_CAPTURES_MAX;
 use crate::query::Query;
 use crate::{link, present};
-
-/// Maximum number of captures read for a page and by the API. For a larger archive the report
-/// covers a part and says so.
-pub(crate) const CAPTURES_MAX: u64 = 500_000;
 
 /// Number of rows of each list.
 const ROWS: usize = 20;
@@ -21,14 +18,14 @@ const ROWS: usize = 20;
 /// Maximum number of months that are drawn. A longer span is drawn by year.
 const MONTHS_MAX: usize = 60;
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let question = Report {
         from: query.owned("from"),
         to: query.owned("to"),
         collection: query.owned("collection"),
-        captures_max: Some(CAPTURES_MAX),
+        captures_max: Some(REPORT_CAPTURES_MAX),
     };
-    let (epoch, shown) = match context.asker.ask(question.clone()).await {
+    let (epoch, shown) = match context.archive.ask(question.clone()).await {
         Ok(Answer { epoch, body }) => (Some(epoch), content(&body, true)),
         Err(failure) if failure.code == Code::BadRequest => (
             None,

@@ -12,8 +12,8 @@ use ui::{Frame, Section};
 
 use super::html::{Context, Html, PageFailure};
 use crate::failure::Failure;
+use crate::identity::{COOKIE, SignedIn};
 use crate::sites;
-use crate::who_asks::{COOKIE, SignedIn};
 
 /// Maximum size of the form in bytes. A token has 64.
 const FORM_BYTES_MAX: usize = 4096;
@@ -46,7 +46,7 @@ pub(super) async fn enter(context: Context, request: Request) -> Result<Response
     let mut fields = url::form_urlencoded::parse(&form);
     let token = fields.find(|(name, _)| name == "token");
     let token = token.map_or_else(String::new, |(_, token)| token.trim().to_owned());
-    match context.who_asks.of_token(&token) {
+    match context.authenticator.bearer_of_token(&token) {
         Ok(_) => Ok(([cookie(&token, is_secure, "")?], Redirect::to("/")).into_response()),
         Err(failure) if failure.status == StatusCode::UNAUTHORIZED => {
             let page = Html {
@@ -69,7 +69,7 @@ pub(super) async fn leave(context: Context, request: Request) -> Result<Response
 }
 
 fn check_possible(context: &Context) -> Result<(), Failure> {
-    if context.who_asks.takes_tokens() {
+    if context.authenticator.accepts_tokens() {
         Ok(())
     } else {
         Err(Failure::not_found(
@@ -101,7 +101,7 @@ fn page(context: &Context, wrong: Option<&str>) -> Markup {
     let signed_in = context.signed_in();
     let heading = match signed_in {
         SignedIn::Yes => "Signed in",
-        SignedIn::No | SignedIn::Over => "Sign in",
+        SignedIn::No | SignedIn::Expired => "Sign in",
     };
     let frame = Frame {
         title: heading,
@@ -116,7 +116,7 @@ fn page(context: &Context, wrong: Option<&str>) -> Markup {
             h1 { (heading) }
             @match signed_in {
                 SignedIn::Yes => p { "You see this archive as " strong { (ui::clean(&context.groups().to_string())) } "." },
-                SignedIn::Over => p.callout { "Your token was withdrawn or has expired. Sign in with another one, or sign out to see what the public sees." },
+                SignedIn::Expired => p.callout { "Your token was withdrawn or has expired. Sign in with another one, or sign out to see what the public sees." },
                 SignedIn::No => p.soft { "Parts of an archive may be visible only to some people. Its administrator issues them a token." },
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use archive::question::{Answer, StageRow, Stages, Status, StatusBody};
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown, beside};
+use super::html::{Context, Html, PageResult, optional};
 use super::parts;
 use super::parts::{Align, Column};
 use crate::history::Point;
@@ -14,7 +14,7 @@ use crate::state::State;
 use ui::chart::{self, Scale};
 use ui::{Frame, Section};
 
-pub(super) async fn show(context: Context) -> Shown {
+pub(super) async fn show(context: Context) -> PageResult {
     let (epoch, content) = live_part(&context).await?;
     let content = html! {
         header.page-head {
@@ -35,16 +35,16 @@ pub(super) async fn show(context: Context) -> Shown {
 }
 
 /// Shows the part of the page that the script fetches repeatedly.
-pub(super) async fn live(context: Context) -> Shown {
+pub(super) async fn live(context: Context) -> PageResult {
     let (_, content) = live_part(&context).await?;
     Ok(Html::ok(content))
 }
 
 async fn live_part(state: &State) -> Result<(u64, Markup), super::PageFailure> {
-    let (status, stages) = state.asker.ask_together((Status {}, Stages {})).await?;
+    let (status, stages) = state.archive.ask_together((Status {}, Stages {})).await?;
     let Answer { epoch, body: status } = status?;
     // The page is useful without its stages, but not without the totals.
-    let stages = beside(stages).map(|stages| stages.stages);
+    let stages = optional(stages).map(|stages| stages.stages);
     let content = html! {
         (charts(&state.history.points(), state.settings.sample_interval))
         section aria-labelledby="stages" {

@@ -4,7 +4,7 @@
 use archive::question::{Answer, TakedownRow, Takedowns, TakedownsBody};
 use maud::{Markup, html};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
 use super::rights;
 use crate::present;
@@ -13,8 +13,8 @@ use ui::{Frame, Section};
 /// Maximum number of takedowns on the page, newest first. The API has all.
 const ROWS: usize = 500;
 
-pub(super) async fn show(context: Context) -> Shown {
-    let Answer { epoch, body } = context.asker.ask(Takedowns {}).await?;
+pub(super) async fn show(context: Context) -> PageResult {
+    let Answer { epoch, body } = context.archive.ask(Takedowns {}).await?;
     let frame = Frame {
         title: "Takedowns",
         section: Section::Rights,

@@ -7,12 +7,12 @@ use maud::{Markup, html};
 use ui::series::{self, Series};
 use ui::{Frame, Section};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
 use crate::query::Query;
 use crate::{link, present};
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let queries: Vec<String> = query
         .all("q")
         .take(TREND_QUERIES_MAX)
@@ -24,7 +24,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         let question = Trends {
             queries: queries.clone(),
         };
-        let Answer { epoch, body } = context.asker.ask(question).await?;
+        let Answer { epoch, body } = context.archive.ask(question).await?;
         (Some(epoch), body.rows)
     };
     let frame = Frame {

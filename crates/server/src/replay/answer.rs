@@ -1,43 +1,33 @@
 //! Responds with a capture: its status, its headers, and its content.
 
-use std::net::IpAddr;
-
 use archive::question::{CaptureKind, CdxRow, RecordBody};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use replay::{Address, Scope, Scripts};
+use replay::Scope;
 use url::Url;
 
-use super::content::{self, Opened, Shown};
+use super::content::{self, ContentForm, OpenContent};
 use super::find;
 use super::headers::{media, redirect, status_of, take_over};
+use super::request::CaptureRequest;
 use crate::failure::{Code, Failure};
+use crate::record::content_of;
 use crate::state::State;
 
 /// Header with the rule by which a capture of a similar URL replaces the requested one.
 pub(crate) const FUZZY: HeaderName = HeaderName::from_static("weft-fuzzy");
 
-/// A request for a capture.
-pub(super) struct Asked<'r> {
-    pub(super) address: &'r Address,
-    /// Key of this origin's documents.
-    pub(super) key: &'r str,
-    pub(super) headers: &'r HeaderMap,
-    pub(super) peer: IpAddr,
-    pub(super) scripts: Scripts,
-}
-
 /// Responds with the capture `found`, or with the original that it refers to. The content may
 /// already be open.
-pub(super) async fn with(
+pub(super) async fn respond(
     state: &State,
-    asked: &Asked<'_>,
+    request: &CaptureRequest<'_>,
     found: RecordBody,
-    opened: Option<Opened>,
+    opened: Option<OpenContent>,
 ) -> Result<Response, Failure> {
     let (capture, fuzzy) = (found.capture.clone(), found.fuzzy.clone());
     let own_location = own_location(state, &found).await;
-    let record = find::content_of(found)?;
+    let record = content_of(found)?;
     let opened = match opened {
         Some(opened) => opened,
         None => content::open(state, &record).await?,
@@ -51,18 +41,18 @@ pub(super) async fn with(
     if let Some(location) = redirect(status, &fields) {
         let again = leads_to_itself(&capture, location);
         if again
-            && let Ok(beyond) = find::beyond_redirect(&state.asker, &capture.url, &capture.timestamp).await
+            && let Ok(beyond) = find::beyond_redirect(&state.archive, &capture.url, &capture.timestamp).await
         {
             // The replacement is not a redirect, so the recursion ends here.
-            return Box::pin(with(state, asked, beyond, None)).await;
+            return Box::pin(respond(state, request, beyond, None)).await;
         }
     }
     let Ok(url) = Url::parse(&capture.url) else {
         return Err(Failure::not_found(format!("{} is not a web URL", capture.url)));
     };
-    let scope = Scope::new(&capture.timestamp, url).with_key(asked.key);
-    let shown = Shown::of(asked.address.modifier, &fields, &record.capture);
-    let mut response = content::answer(state, asked, &record, opened, scope.clone(), shown).await?;
+    let scope = Scope::new(&capture.timestamp, url).with_key(request.key);
+    let shown = ContentForm::of(request.address.modifier, &fields, &record.capture);
+    let mut response = content::answer(state, request, &record, opened, scope.clone(), shown).await?;
     if response.status() == StatusCode::OK {
         *response.status_mut() = status;
     }
@@ -70,13 +60,13 @@ pub(super) async fn with(
     headers
         .entry(header::CONTENT_TYPE)
         .or_insert(media(&fields, &record.capture));
-    take_over(headers, &fields, &scope, asked.address.modifier);
+    take_over(headers, &fields, &scope, request.address.modifier);
     if let Some(rule) = fuzzy.and_then(|rule| HeaderValue::from_str(&rule).ok()) {
         headers.insert(FUZZY, rule);
     }
     let first = state
-        .replay_place()
-        .and_then(|place| place.first_origin(asked.headers));
+        .replay_origin()
+        .and_then(|place| place.main_origin(request.headers));
     super::frame::memento(headers, &capture, first.as_deref());
     Ok(response)
 }

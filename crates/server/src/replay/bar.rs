@@ -10,7 +10,7 @@ use replay::{Address, Modifier};
 use ui::{Frame, PAGE_POLICY, Section};
 use url::Url;
 
-use super::{find, frame, port, whole};
+use super::{find, frame, port};
 use crate::failure::Failure;
 use crate::link::{self, At};
 use crate::pages::{Html, PageFailure, calendar, parts};
@@ -20,11 +20,11 @@ use crate::state::{Context, State};
 
 /// Shows the page of a capture, or nearby captures if the URL was not captured.
 pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Response, PageFailure> {
-    let place = state.replay_place().ok_or_else(no_replay)?;
+    let replay = state.bound_replay()?;
     let address =
         Address::parse(port::path(request.uri())).map_err(|error| Failure::bad_request(error.to_string()))?;
     let page = match state
-        .asker
+        .archive
         .ask(Page {
             url: address.url.clone(),
         })
@@ -35,15 +35,15 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
         Err(failure) if failure.status == StatusCode::NOT_FOUND => return Ok(instead(&state, &address).await),
         Err(failure) => return Err(failure.into()),
     };
-    let found = find::nearest(&state.asker, &address.url, &address.time).await?;
+    let found = find::nearest(&state.archive, &address.url, &address.time).await?;
     let calendar = Calendar {
         url: address.url.clone(),
         around: Some(found.capture.timestamp.clone()),
     };
-    let calendar = state.asker.ask(calendar).await?.body;
-    let origin = place.origin(request.headers());
+    let calendar = state.archive.ask(calendar).await?.body;
+    let origin = replay.origin(request.headers());
     let exact = Address {
-        key: place.key.clone(),
+        key: replay.key.clone(),
         time: found.capture.timestamp.clone(),
         modifier: Modifier::Page,
         url: address.url,
@@ -62,7 +62,7 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
     };
     let content = html! {
         (bar(&page, &calendar, &found.capture, &exact))
-        (frame::element(&format!("{origin}{exact}"), "Archived page", place.scripts()))
+        (frame::element(&format!("{origin}{exact}"), "Archived page", replay.scripts()))
     };
     let mut response = Html::ok(shown.around(content)).into_response();
     let policy = PAGE_POLICY.replace("frame-src 'self'", &format!("frame-src {origin}"));
@@ -74,14 +74,9 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
     Ok(response)
 }
 
-/// Returns the failure if there is no replay origin.
-pub(super) fn no_replay() -> Failure {
-    Failure::not_found("replay is disabled: this server was started with --no-replay")
-}
-
 /// Redirects to the capture of a similar URL, or shows links to nearby captures.
 async fn instead(state: &State, address: &Address) -> Response {
-    let found = find::nearest_like(&state.asker, &address.url, &address.time).await;
+    let found = find::nearest_like(&state.archive, &address.url, &address.time).await;
     match found {
         Ok(found) if found.fuzzy.is_some() => {
             let capture = found.capture;
@@ -101,7 +96,7 @@ async fn instead(state: &State, address: &Address) -> Response {
 }
 
 /// Redirects `/replay?url=...&at=...` to the address of the capture.
-pub(crate) async fn lead_on(Context(_): Context, query: Query) -> Result<Response, PageFailure> {
+pub(crate) async fn redirect_to_address(Context(_): Context, query: Query) -> Result<Response, PageFailure> {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
@@ -129,11 +124,6 @@ pub(crate) async fn lead_on(Context(_): Context, query: Query) -> Result<Respons
     Ok((StatusCode::FOUND, [(header::LOCATION, location)]).into_response())
 }
 
-/// Returns the address of a capture on the main port.
-pub(crate) fn address(url: &str, time: &str) -> String {
-    link::with("/replay", &[("url", Some(url)), ("at", Some(time))])
-}
-
 fn bar(page: &PageBody, calendar: &CalendarBody, capture: &CdxRow, shown: &Address) -> Markup {
     let at = At::exactly(capture);
     html! {
@@ -142,9 +132,9 @@ fn bar(page: &PageBody, calendar: &CalendarBody, capture: &CdxRow, shown: &Addre
             details {
                 summary { (parts::time(&capture.fetch_time)) " \u{b7} " (parts::url_text(&capture.url)) }
                 (parts::facts(&facts(page, calendar, capture)))
-                (calendar::strip_and_days(&page.url, calendar, &capture.timestamp, |time| address(&shown.url, time)))
+                (calendar::strip_and_days(&page.url, calendar, &capture.timestamp, |time| link::replay(&shown.url, time)))
                 p.actions {
-                    a.button.quiet data-in-place=".whole" href=(whole::address(&capture.url, &capture.timestamp)) { "Check completeness" }
+                    a.button.quiet data-in-place=".whole" href=(link::replay_check(&capture.url, &capture.timestamp)) { "Check completeness" }
                     a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
                     a.button.quiet href=(link::page(&page.url)) { "Text and links" }
                     a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }
@@ -170,8 +160,8 @@ fn neighbours(calendar: &CalendarBody, url: &str) -> Markup {
     let time = |near: &CalendarTime| html! { span.soft { " " (parts::time(&near.fetch_time)) } };
     html! {
         nav.neighbours aria-label="Earlier and later captures" {
-            @if let Some(near) = &calendar.earlier { a rel="prev" href=(address(url, &near.timestamp)) { "\u{2190} Earlier" (time(near)) } }
-            @if let Some(near) = &calendar.later { a rel="next" href=(address(url, &near.timestamp)) { "Later" (time(near)) " \u{2192}" } }
+            @if let Some(near) = &calendar.earlier { a rel="prev" href=(link::replay(url, &near.timestamp)) { "\u{2190} Earlier" (time(near)) } }
+            @if let Some(near) = &calendar.later { a rel="next" href=(link::replay(url, &near.timestamp)) { "Later" (time(near)) " \u{2192}" } }
         }
     }
 }

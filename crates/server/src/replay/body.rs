@@ -4,10 +4,10 @@ use std::io::{self, Cursor, Read};
 
 use axum::body::Bytes;
 use extract::{PayloadReader, TextReader};
-use listen::Place;
+use listen::Permit;
 use replay::{CSS_BYTES_MAX, Markup, Rewriter, Scope, Scripts};
 
-use crate::stream::Maker;
+use crate::stream::BodySource;
 
 /// Number of bytes of content that are read for a piece.
 const PIECE_BYTES: usize = 64 << 10;
@@ -34,7 +34,7 @@ pub(super) struct PageBody {
     taken: usize,
     /// `None` after the end.
     rewriter: Option<Rewriter>,
-    _place: Option<Place>,
+    _permit: Option<Permit>,
 }
 
 impl PageBody {
@@ -48,7 +48,7 @@ impl PageBody {
         scope: Scope,
         markup: Markup,
         scripts: Scripts,
-        place: Option<Place>,
+        place: Option<Permit>,
     ) -> io::Result<(PageBody, &'static str)> {
         let mut start = Vec::new();
         payload.by_ref().take(START_BYTES).read_to_end(&mut start)?;
@@ -79,13 +79,13 @@ impl PageBody {
             piece: Vec::new(),
             taken: 0,
             rewriter: Some(rewriter),
-            _place: place,
+            _permit: place,
         };
         Ok((body, sent))
     }
 }
 
-impl Maker for PageBody {
+impl BodySource for PageBody {
     fn next(&mut self) -> io::Result<Option<Bytes>> {
         let Some(mut rewriter) = self.rewriter.take() else {
             return Ok(None);
@@ -133,27 +133,27 @@ pub(super) struct PlainBody {
     skip: u64,
     /// Number of bytes still to send.
     left: u64,
-    _place: Option<Place>,
+    _permit: Option<Permit>,
 }
 
 impl PlainBody {
     /// Returns the whole payload.
-    pub(super) fn whole(payload: PayloadReader, place: Option<Place>) -> PlainBody {
+    pub(super) fn whole(payload: PayloadReader, place: Option<Permit>) -> PlainBody {
         PlainBody::part(payload, 0, u64::MAX, place)
     }
 
     /// Returns `length` bytes of the payload after the first `skip`.
-    pub(super) fn part(payload: PayloadReader, skip: u64, length: u64, place: Option<Place>) -> PlainBody {
+    pub(super) fn part(payload: PayloadReader, skip: u64, length: u64, place: Option<Permit>) -> PlainBody {
         PlainBody {
             payload,
             skip,
             left: length,
-            _place: place,
+            _permit: place,
         }
     }
 }
 
-impl Maker for PlainBody {
+impl BodySource for PlainBody {
     fn next(&mut self) -> io::Result<Option<Bytes>> {
         let mut piece = read_piece(&mut self.payload)?;
         if piece.is_empty() {

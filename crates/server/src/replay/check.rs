@@ -21,10 +21,10 @@ use serde::Serialize;
 use url::Url;
 
 use super::body::{self, PageBody};
-use super::content::Shown;
+use super::content::ContentForm;
 use super::headers::{redirect, status_of};
-use crate::ask::Answers;
-use crate::stream::Maker as _;
+use crate::archive_client::Answers;
+use crate::stream::BodySource as _;
 
 /// Maximum number of parts that are looked up.
 const PARTS_MAX: usize = 2_000;
@@ -129,7 +129,7 @@ pub fn check_page(
     };
     let references = check
         .references(&found, page, Modifier::Page)
-        .map_err(|error| AskError::unavailable(source.told(format!("{}: {error}", capture.url))))?;
+        .map_err(|error| AskError::unavailable(source.redact_message(format!("{}: {error}", capture.url))))?;
     check.walk(&capture.url, references, (1, false))?;
     let missing = check.parts.iter().filter(|part| part.found.is_none()).count();
     let all = check.parts.len();
@@ -309,19 +309,19 @@ impl Check<'_> {
         let mut payload = self.payload(content)?;
         let references = References::default();
         let scope = Scope::new(&self.timestamp, url).seen_in(references.clone());
-        let mut shown = Shown::of(modifier, payload.fields(), &content.capture);
-        if shown == Shown::Xml {
-            shown = body::xml_markup(payload)?.map_or(Shown::Plain, Shown::Markup);
+        let mut shown = ContentForm::of(modifier, payload.fields(), &content.capture);
+        if shown == ContentForm::Xml {
+            shown = body::xml_markup(payload)?.map_or(ContentForm::Plain, ContentForm::Markup);
             payload = self.payload(content)?;
         }
         match shown {
-            Shown::Markup(markup) => {
+            ContentForm::Markup(markup) => {
                 let (mut page, _) = PageBody::open(payload, scope, markup, Scripts::On, None)?;
                 while self.goes_on() && page.next()?.is_some() {}
                 self.is_cut |= self.is_stopped;
             }
-            Shown::Style => drop(body::style(payload, &scope)?),
-            Shown::Xml | Shown::Plain => {}
+            ContentForm::Style => drop(body::style(payload, &scope)?),
+            ContentForm::Xml | ContentForm::Plain => {}
         }
         let (references, is_cut) = references.take();
         self.is_cut |= is_cut;

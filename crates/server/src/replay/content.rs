@@ -11,56 +11,56 @@ use extract::PayloadReader;
 use replay::{Markup, Modifier, Scope};
 use warc::ReadError;
 
-use super::answer::Asked;
 use super::body::{self, BYTES_MAX, PageBody, PlainBody};
-use super::find;
 use super::headers::{field, media, set};
-use super::policy::Unscripted;
-use crate::ask::{Answers, Asker};
+use super::policy::WithoutShim;
+use super::request::CaptureRequest;
+use crate::archive_client::{Answers, ArchiveClient};
 use crate::failure::Failure;
-use crate::record::{no_bytes, within};
+use crate::record::{content_of, within};
+use crate::record_failure::record_failure;
 use crate::state::State;
-use crate::stream::{self, Wanted};
+use crate::stream::{self, CancelOnDrop};
 
 /// A payload, and a guard that interrupts its reading when nobody waits for it.
-pub(super) struct Opened {
+pub(super) struct OpenContent {
     pub(super) payload: PayloadReader,
-    wanted: Wanted,
+    cancel: CancelOnDrop,
 }
 
 /// Opens the content of a capture.
-pub(super) async fn open(state: &State, content: &RecordBody) -> Result<Opened, Failure> {
-    let wanted = Wanted::new();
-    let (record, interrupt) = (content.clone(), wanted.0.clone());
+pub(super) async fn open(state: &State, content: &RecordBody) -> Result<OpenContent, Failure> {
+    let cancel = CancelOnDrop::new();
+    let (record, interrupt) = (content.clone(), cancel.0.clone());
     let opened = state
-        .asker
+        .archive
         .blocking(move |source| payload_of(source, &record, &interrupt));
     let payload = opened
         .await?
-        .map_err(|error| no_bytes(&content.capture, &error))?;
-    Ok(Opened { payload, wanted })
+        .map_err(|error| record_failure(&content.capture, &error))?;
+    Ok(OpenContent { payload, cancel })
 }
 
 /// Finds a capture. If it `is_wanted` and it or its original has content, opens that on the same
 /// thread.
 pub(super) async fn find_and_open(
-    asker: &Asker,
+    archive: &ArchiveClient,
     question: Record,
     is_wanted: impl FnOnce(&CdxRow) -> bool + Send + 'static,
-) -> Result<(RecordBody, Option<Opened>), Failure> {
-    let wanted = Wanted::new();
-    let interrupt = wanted.0.clone();
-    let asked = asker.ask_then(question, move |source, found: &RecordBody| {
+) -> Result<(RecordBody, Option<OpenContent>), Failure> {
+    let cancel = CancelOnDrop::new();
+    let interrupt = cancel.0.clone();
+    let answer = archive.ask_then(question, move |source, found: &RecordBody| {
         if !is_wanted(&found.capture) {
             return Ok(None);
         }
-        let content = find::content_of(found.clone())?;
+        let content = content_of(found.clone())?;
         payload_of(source, &content, &interrupt)
             .map(Some)
-            .map_err(|error| no_bytes(&content.capture, &error))
+            .map_err(|error| record_failure(&content.capture, &error))
     });
-    let (found, payload) = asked.await?;
-    let opened = payload?.map(|payload| Opened { payload, wanted });
+    let (found, payload) = answer.await?;
+    let opened = payload?.map(|payload| OpenContent { payload, cancel });
     Ok((found.body, opened))
 }
 
@@ -83,12 +83,12 @@ fn cannot_read(record: &RecordBody, source: io::Error) -> RecordError {
 }
 
 fn unreadable(content: &RecordBody, source: io::Error) -> Failure {
-    no_bytes(&content.capture, &cannot_read(content, source))
+    record_failure(&content.capture, &cannot_read(content, source))
 }
 
 /// Form in which content is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum ContentForm {
     Markup(Markup),
     /// XML, whose beginning decides whether it is a page, a drawing, or data
     /// ([`body::xml_markup`]).
@@ -97,10 +97,10 @@ pub(super) enum Shown {
     Plain,
 }
 
-impl Shown {
-    pub(super) fn of(modifier: Modifier, fields: &[(String, String)], capture: &CdxRow) -> Shown {
+impl ContentForm {
+    pub(super) fn of(modifier: Modifier, fields: &[(String, String)], capture: &CdxRow) -> ContentForm {
         if modifier == Modifier::Raw {
-            return Shown::Plain;
+            return ContentForm::Plain;
         }
         let declared = field(fields, "content-type").unwrap_or(&capture.mime);
         let mime = declared
@@ -111,14 +111,14 @@ impl Shown {
             .to_ascii_lowercase();
         match (mime.as_str(), modifier) {
             // Servers declare scripts with any type, so a part requested as a script is a script.
-            (_, Modifier::Script) => Shown::Plain,
-            ("text/html", _) => Shown::Markup(Markup::Page),
-            ("application/xhtml+xml", _) => Shown::Markup(Markup::Xhtml),
-            ("text/css", _) | (_, Modifier::Style) => Shown::Style,
-            ("image/svg+xml", _) => Shown::Markup(Markup::Xml),
-            ("application/xml" | "text/xml", _) => Shown::Xml,
-            ("" | "unk", Modifier::None | Modifier::Page) => Shown::Markup(Markup::Page),
-            _ => Shown::Plain,
+            (_, Modifier::Script) => ContentForm::Plain,
+            ("text/html", _) => ContentForm::Markup(Markup::Page),
+            ("application/xhtml+xml", _) => ContentForm::Markup(Markup::Xhtml),
+            ("text/css", _) | (_, Modifier::Style) => ContentForm::Style,
+            ("image/svg+xml", _) => ContentForm::Markup(Markup::Xml),
+            ("application/xml" | "text/xml", _) => ContentForm::Xml,
+            ("" | "unk", Modifier::None | Modifier::Page) => ContentForm::Markup(Markup::Page),
+            _ => ContentForm::Plain,
         }
     }
 }
@@ -126,65 +126,65 @@ impl Shown {
 /// Responds with content.
 pub(super) async fn answer(
     state: &State,
-    asked: &Asked<'_>,
+    request: &CaptureRequest<'_>,
     content: &RecordBody,
-    opened: Opened,
+    opened: OpenContent,
     scope: Scope,
-    shown: Shown,
+    shown: ContentForm,
 ) -> Result<Response, Failure> {
     match shown {
-        Shown::Markup(kind) => markup(state, asked, content, opened, (scope, kind)).await,
-        Shown::Xml => {
-            let Opened { payload, wanted } = opened;
-            let place = state.contents.take(asked.peer).await;
+        ContentForm::Markup(kind) => markup(state, request, content, opened, (scope, kind)).await,
+        ContentForm::Xml => {
+            let OpenContent { payload, cancel } = opened;
+            let place = state.contents.take(request.peer).await;
             let found = state
-                .asker
+                .archive
                 .blocking(move |_| {
-                    let _place = place;
+                    let _permit = place;
                     body::xml_markup(payload)
                 })
                 .await?
                 .map_err(|error| unreadable(content, error))?;
-            drop(wanted);
+            drop(cancel);
             // The beginning is read again.
             let opened = open(state, content).await?;
             match found {
-                Some(kind) => markup(state, asked, content, opened, (scope, kind)).await,
-                None => plain(state, asked, content, opened).await,
+                Some(kind) => markup(state, request, content, opened, (scope, kind)).await,
+                None => plain(state, request, content, opened).await,
             }
         }
-        Shown::Style => style(state, asked, content, opened, scope).await,
-        Shown::Plain => plain(state, asked, content, opened).await,
+        ContentForm::Style => style(state, request, content, opened, scope).await,
+        ContentForm::Plain => plain(state, request, content, opened).await,
     }
 }
 
 /// Responds with a page or a drawing, rewritten.
 async fn markup(
     state: &State,
-    asked: &Asked<'_>,
+    request: &CaptureRequest<'_>,
     content: &RecordBody,
-    opened: Opened,
+    opened: OpenContent,
     (scope, markup): (Scope, Markup),
 ) -> Result<Response, Failure> {
-    let Opened { payload, wanted } = opened;
-    let place = state.contents.take(asked.peer).await;
-    let scripts = asked.scripts;
+    let OpenContent { payload, cancel } = opened;
+    let place = state.contents.take(request.peer).await;
+    let scripts = request.scripts;
     let (page, charset) = state
-        .asker
+        .archive
         .blocking(move |_| {
             let (page, charset) = PageBody::open(payload, scope, markup, scripts, Some(place))?;
-            Ok((stream::begin(page), charset))
+            Ok((stream::prefetch(page), charset))
         })
         .await?
         .map_err(|error| unreadable(content, error))?;
-    let mut response = Response::new(stream::go_on(
-        state.asker.clone(),
+    let mut response = Response::new(stream::body_after(
+        state.archive.clone(),
         page,
-        wanted,
+        cancel,
         Some(state.settings.content_max),
     ));
     if markup == Markup::Xml {
-        response.extensions_mut().insert(Unscripted);
+        response.extensions_mut().insert(WithoutShim);
     }
     let declared = media(&[], &content.capture);
     let mime = declared
@@ -211,24 +211,24 @@ async fn markup(
 /// Responds with a style sheet, rewritten.
 async fn style(
     state: &State,
-    asked: &Asked<'_>,
+    request: &CaptureRequest<'_>,
     content: &RecordBody,
-    opened: Opened,
+    opened: OpenContent,
     scope: Scope,
 ) -> Result<Response, Failure> {
-    let Opened { payload, wanted } = opened;
-    let place = state.contents.take(asked.peer).await;
+    let OpenContent { payload, cancel } = opened;
+    let place = state.contents.take(request.peer).await;
     let css = state
-        .asker
+        .archive
         .blocking(move |_| {
-            let _place = place;
+            let _permit = place;
             body::style(payload, &scope)
         })
         .await?
         .map_err(|error| unreadable(content, error))?;
-    drop(wanted);
+    drop(cancel);
     let mut response = Response::new(Body::from(css));
-    response.extensions_mut().insert(Unscripted);
+    response.extensions_mut().insert(WithoutShim);
     set(&mut response, header::CONTENT_TYPE, "text/css; charset=utf-8");
     Ok(response)
 }
@@ -236,18 +236,18 @@ async fn style(
 /// Responds with unchanged content, or the requested range of it.
 async fn plain(
     state: &State,
-    asked: &Asked<'_>,
+    request: &CaptureRequest<'_>,
     content: &RecordBody,
-    opened: Opened,
+    opened: OpenContent,
 ) -> Result<Response, Failure> {
-    let Opened { payload, wanted } = opened;
+    let OpenContent { payload, cancel } = opened;
     // Decoders need memory while they run; content that is stored unencoded does not.
     let place = if payload.is_encoded() {
-        Some(state.contents.take(asked.peer).await)
+        Some(state.contents.take(request.peer).await)
     } else {
         None
     };
-    let range = asked
+    let range = request
         .headers
         .get(header::RANGE)
         .and_then(|range| range.to_str().ok());
@@ -255,28 +255,28 @@ async fn plain(
     let mut response = match range {
         None => {
             let begun = state
-                .asker
-                .blocking(move |_| stream::begin(PlainBody::whole(payload, place)))
+                .archive
+                .blocking(move |_| stream::prefetch(PlainBody::whole(payload, place)))
                 .await?;
-            Response::new(stream::go_on(state.asker.clone(), begun, wanted, None))
+            Response::new(stream::body_after(state.archive.clone(), begun, cancel, None))
         }
         Some(range) => {
             let whole = state
-                .asker
+                .archive
                 .blocking(move |_| body::length(payload))
                 .await?
                 .map_err(|error| unreadable(content, error))?;
             match within(range, whole) {
                 Err(unsatisfiable) => return Ok(unsatisfiable),
                 Ok(None) => {
-                    let Opened { payload, wanted } = open(state, content).await?;
+                    let OpenContent { payload, cancel } = open(state, content).await?;
                     let whole = PlainBody::whole(payload, place);
-                    Response::new(stream::body(state.asker.clone(), whole, wanted, None))
+                    Response::new(stream::body(state.archive.clone(), whole, cancel, None))
                 }
                 Ok(Some((first, last))) => {
-                    let Opened { payload, wanted } = open(state, content).await?;
+                    let OpenContent { payload, cancel } = open(state, content).await?;
                     let part = PlainBody::part(payload, first, last - first + 1, place);
-                    let mut response = Response::new(stream::body(state.asker.clone(), part, wanted, None));
+                    let mut response = Response::new(stream::body(state.archive.clone(), part, cancel, None));
                     *response.status_mut() = StatusCode::PARTIAL_CONTENT;
                     set(
                         &mut response,
@@ -294,6 +294,6 @@ async fn plain(
         }
     };
     set(&mut response, header::ACCEPT_RANGES, "bytes");
-    response.extensions_mut().insert(Unscripted);
+    response.extensions_mut().insert(WithoutShim);
     Ok(response)
 }

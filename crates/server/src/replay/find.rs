@@ -3,8 +3,8 @@
 use archive::question::{CaptureKind, CdxQuestion, CdxRow, Record, RecordBody};
 use cdx::{MatchType, Order};
 
-use super::content::{self, Opened};
-use crate::ask::Asker;
+use super::content::{self, OpenContent};
+use crate::archive_client::ArchiveClient;
 use crate::failure::Failure;
 use crate::record;
 
@@ -21,31 +21,40 @@ pub(crate) fn can_replay(kind: CaptureKind) -> bool {
 }
 
 /// Returns the capture of `url` nearest to `time`, or the newest one.
-pub(crate) async fn nearest(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
-    nearest_of(asker, url, time, false).await
+pub(crate) async fn nearest(archive: &ArchiveClient, url: &str, time: &str) -> Result<RecordBody, Failure> {
+    nearest_of(archive, url, time, false).await
 }
 
 /// Like [`nearest`], but also accepts a capture of a similar URL ([`urlkey::FUZZY_RULES`]).
-pub(super) async fn nearest_like(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
-    nearest_of(asker, url, time, true).await
+pub(super) async fn nearest_like(
+    archive: &ArchiveClient,
+    url: &str,
+    time: &str,
+) -> Result<RecordBody, Failure> {
+    nearest_of(archive, url, time, true).await
 }
 
 /// Like [`nearest_like`]. Also opens the content if the first capture found `is_wanted` and can be
 /// shown.
 pub(super) async fn nearest_opened(
-    asker: &Asker,
+    archive: &ArchiveClient,
     url: &str,
     time: &str,
     is_wanted: impl FnOnce(&CdxRow) -> bool + Send + 'static,
-) -> Result<(RecordBody, Option<Opened>), Failure> {
+) -> Result<(RecordBody, Option<OpenContent>), Failure> {
     let is_wanted = |row: &CdxRow| can_replay(row.kind) && is_wanted(row);
-    let (found, opened) = content::find_and_open(asker, question(url, time, true), is_wanted).await?;
-    Ok((shown(asker, found).await?, opened))
+    let (found, opened) = content::find_and_open(archive, question(url, time, true), is_wanted).await?;
+    Ok((shown(archive, found).await?, opened))
 }
 
-async fn nearest_of(asker: &Asker, url: &str, time: &str, fuzzy: bool) -> Result<RecordBody, Failure> {
-    let found = asker.ask(question(url, time, fuzzy)).await?.body;
-    shown(asker, found).await
+async fn nearest_of(
+    archive: &ArchiveClient,
+    url: &str,
+    time: &str,
+    fuzzy: bool,
+) -> Result<RecordBody, Failure> {
+    let found = archive.ask(question(url, time, fuzzy)).await?.body;
+    shown(archive, found).await
 }
 
 fn question(url: &str, time: &str, fuzzy: bool) -> Record {
@@ -58,12 +67,12 @@ fn question(url: &str, time: &str, fuzzy: bool) -> Record {
 }
 
 /// Returns `found`, or the nearest capture that has content to show.
-async fn shown(asker: &Asker, found: RecordBody) -> Result<RecordBody, Failure> {
+async fn shown(archive: &ArchiveClient, found: RecordBody) -> Result<RecordBody, Failure> {
     if can_replay(found.capture.kind) {
         return Ok(found);
     }
     let RecordBody { capture, fuzzy, .. } = found;
-    let found = near(asker, &capture.url, &capture.timestamp, |row| {
+    let found = near(archive, &capture.url, &capture.timestamp, |row| {
         can_replay(row.kind)
     })
     .await?;
@@ -72,15 +81,19 @@ async fn shown(asker: &Asker, found: RecordBody) -> Result<RecordBody, Failure> 
 
 /// Returns the nearest capture that is not a redirect, for a redirect that leads to its own key
 /// (such as from http to https).
-pub(super) async fn beyond_redirect(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
-    near(asker, url, time, |row| {
+pub(super) async fn beyond_redirect(
+    archive: &ArchiveClient,
+    url: &str,
+    time: &str,
+) -> Result<RecordBody, Failure> {
+    near(archive, url, time, |row| {
         can_replay(row.kind) && !(300..400).contains(&row.status)
     })
     .await
 }
 
 async fn near(
-    asker: &Asker,
+    archive: &ArchiveClient,
     url: &str,
     time: &str,
     is_wanted: impl Fn(&CdxRow) -> bool,
@@ -93,23 +106,10 @@ async fn near(
         records_only: true,
         ..CdxQuestion::default()
     };
-    let rows = asker.ask(question).await?.body.rows;
+    let rows = archive.ask(question).await?.body.rows;
     let Some(row) = rows.iter().find(|row| is_wanted(row)) else {
         return Err(Failure::not_found(format!("no capture of {url} can be shown")));
     };
-    let (_, found) = record::locate(asker, url.to_owned(), None, Some(row.name())).await?;
+    let (_, found) = record::locate(archive, url.to_owned(), None, Some(row.name())).await?;
     Ok(found)
-}
-
-/// Returns the record with the content of a capture. For a revisit it is the original with the same
-/// content, if that is in the archive.
-pub(crate) fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
-    match (found.capture.kind, found.original) {
-        (CaptureKind::Revisit, Some(original)) => Ok(*original),
-        (CaptureKind::Revisit, None) => Err(Failure::not_found(
-            "this capture is a revisit: it records that the content was unchanged, but the content itself \
-             is not in the archive",
-        )),
-        (_, original) => Ok(RecordBody { original, ..found }),
-    }
 }

@@ -6,7 +6,7 @@ use replay::Scripts;
 /// Marks a response without the shim. Opened as a document it runs no scripts, because the shim
 /// would not run before them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unscripted;
+pub(super) struct WithoutShim;
 
 /// Returns the permissions of a frame that shows an archived document.
 pub(super) fn sandbox(scripts: Scripts) -> &'static str {

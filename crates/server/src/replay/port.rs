@@ -14,11 +14,13 @@ use replay::{Address, Modifier, PREFIX, SHIM, SHIM_PATH, Scripts};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
-use super::answer::{self, Asked};
+use super::answer;
+use super::request::CaptureRequest;
 use super::{find, frame, policy, posted};
 use crate::failure::Failure;
-use crate::routes::{health, misaddressed, robots};
-use crate::state::{Common, Peer, State};
+use crate::health::{health, robots};
+use crate::peer::Peer;
+use crate::state::{Common, State};
 
 /// Returns the whole port as one service.
 pub(crate) fn router(state: Arc<Common>) -> Router {
@@ -53,8 +55,10 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     let asked = request.headers().clone();
     let begun = system::now();
     let host = host_of(&asked);
-    let scripts = state.replay_place().map_or(Scripts::Off, |place| place.scripts());
-    let key = state.replay_place().map_or("", |place| &place.key).to_owned();
+    let scripts = state
+        .replay_origin()
+        .map_or(Scripts::Off, |place| place.scripts());
+    let key = state.replay_origin().map_or("", |place| &place.key).to_owned();
     let is_keyed =
         Address::parse(path(request.uri())).is_ok_and(|address| !key.is_empty() && address.key == key);
     let is_preflight = request.method() == Method::OPTIONS;
@@ -64,7 +68,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
         Ok(()) if is_preflight => preflight(),
         Ok(()) => next.run(request).await,
     };
-    let scripts = match response.extensions().get::<policy::Unscripted>() {
+    let scripts = match response.extensions().get::<policy::WithoutShim>() {
         Some(_) => Scripts::Off,
         None => scripts,
     };
@@ -89,12 +93,12 @@ fn host_of(asked: &HeaderMap) -> String {
 /// Gives a request the archive as the public may see it, or the groups named by a proxy. The
 /// reader's session is ignored, because the request may come from an archived script.
 async fn admit(state: &Arc<Common>, request: &mut Request) -> Result<(), Failure> {
-    if let Some(failure) = misaddressed(state, request) {
+    if let Some(failure) = state.check_host(request) {
         return Err(failure);
     }
     request.headers_mut().remove(header::COOKIE);
     request.headers_mut().remove(header::AUTHORIZATION);
-    let asking = state.who_asks.asking(request)?;
+    let asking = state.authenticator.identify(request)?;
     let sight = state.sight(&asking).await?;
     request.extensions_mut().insert(state.seen_by(asking, sight));
     Ok(())
@@ -111,7 +115,7 @@ fn preflight() -> Response {
 /// Responds with the capture that the address names.
 async fn captured(Shared(common): Shared<Arc<Common>>, request: Request) -> Response {
     let scripts = common
-        .replay_place()
+        .replay_origin()
         .map_or(Scripts::Off, |place| place.scripts());
     let Some(state) = request.extensions().get::<Arc<State>>().cloned() else {
         return Failure::internal().into_response();
@@ -127,7 +131,7 @@ async fn captured(Shared(common): Shared<Arc<Common>>, request: Request) -> Resp
         && frame::is_alone(request.headers(), &address)
         && address.modifier != Modifier::Raw
     {
-        let key = common.replay_place().map_or("", |place| &place.key);
+        let key = common.replay_origin().map_or("", |place| &place.key);
         return frame::alone(&address, key, scripts);
     }
     match answered(&state, &address, request, scripts).await {
@@ -149,10 +153,10 @@ async fn answered(
         Method::GET | Method::HEAD => {
             let asked = address.clone();
             let is_wanted = move |capture: &CdxRow| is_exact(&asked, capture);
-            find::nearest_opened(&state.asker, &address.url, &address.time, is_wanted).await?
+            find::nearest_opened(&state.archive, &address.url, &address.time, is_wanted).await?
         }
         Method::POST => {
-            let found = posted::find(&state.asker, address, &parts.headers, body).await?;
+            let found = posted::find(&state.archive, address, &parts.headers, body).await?;
             (found, None)
         }
         _ => return Err(Failure::bad_request("only GET, HEAD and POST are supported")),
@@ -165,14 +169,14 @@ async fn answered(
         };
         return Ok(found_at(&exact.to_string()));
     }
-    let asked = Asked {
+    let request = CaptureRequest {
         address,
-        key: state.replay_place().map_or("", |place| &place.key),
+        key: state.replay_origin().map_or("", |place| &place.key),
         headers: &parts.headers,
         peer,
         scripts,
     };
-    answer::with(state, &asked, found, opened).await
+    answer::respond(state, &request, found, opened).await
 }
 
 /// Returns whether an address needs no redirect. The time of a page decides which captures its

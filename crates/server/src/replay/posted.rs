@@ -15,7 +15,7 @@ use cdx::{MatchType, Order};
 use replay::Address;
 
 use super::find;
-use crate::ask::{Answers, Asker};
+use crate::archive_client::{Answers, ArchiveClient};
 use crate::failure::{Code, Failure};
 
 const METHOD: &str = "POST";
@@ -34,7 +34,7 @@ const LOOK_MAX: Duration = Duration::from_secs(4);
 
 /// Returns the capture that answers a request.
 pub(super) async fn find(
-    asker: &Asker,
+    archive: &ArchiveClient,
     address: &Address,
     headers: &HeaderMap,
     body: Body,
@@ -52,7 +52,7 @@ pub(super) async fn find(
         address.url,
         String::from_utf8_lossy(&body)
     );
-    match find::nearest_like(asker, &url, &address.time).await {
+    match find::nearest_like(archive, &url, &address.time).await {
         Err(failure) if failure.status == StatusCode::NOT_FOUND => {}
         found => return found,
     }
@@ -64,15 +64,15 @@ pub(super) async fn find(
         content_type: content_type.unwrap_or_default().to_owned(),
         body: body.into(),
     };
-    match answer_to(asker, address, posted).await? {
+    match answer_to(archive, address, posted).await? {
         Some(found) => Ok(found),
-        None => find::nearest_like(asker, &address.url, &address.time).await,
+        None => find::nearest_like(archive, &address.url, &address.time).await,
     }
 }
 
 /// Returns the capture of a URL with the same request, or else the answer to another POST.
 async fn answer_to(
-    asker: &Asker,
+    archive: &ArchiveClient,
     address: &Address,
     posted: SentRequest,
 ) -> Result<Option<RecordBody>, Failure> {
@@ -88,13 +88,13 @@ async fn answer_to(
         records_only: true,
         ..CdxQuestion::default()
     };
-    let rows = match asker.ask(question).await {
+    let rows = match archive.ask(question).await {
         Ok(answer) => answer.body.rows,
         Err(failure) if failure.status == StatusCode::NOT_FOUND => return Ok(None),
         Err(failure) => return Err(failure),
     };
     let until = system::now() + LOOK_MAX;
-    asker
+    archive
         .blocking(move |source| {
             let posts = |row: &&CdxRow| row.method.eq_ignore_ascii_case(METHOD) && find::can_replay(row.kind);
             first_like(source, &rows, &posted, until).or_else(|| record_of(source, rows.iter().find(posts)?))

@@ -8,20 +8,21 @@
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use archive::question::RecordBody;
+use archive::question::{CdxRow, RecordBody};
 use archive::{Interrupt, RecordError};
 use axum::body::Bytes;
 use data_encoding::BASE64;
 use extract::{PayloadReader, TextReader};
 use inputs::Sources;
-use listen::Place;
+use listen::Permit;
 use maud::{DOCTYPE, html};
+use replay::sandbox::{ArchivedPage, Rewriter, first_base};
+use url::Url;
 use warc::ReadError;
 
-use super::links::Spot;
-use super::rewriter::{Rewriter, first_base};
 use super::show::Show;
-use crate::stream::Maker;
+use crate::link;
+use crate::stream::BodySource;
 
 /// Maximum number of bytes of a content that are shown.
 pub(crate) const CONTENT_BYTES_MAX: u64 = 64 << 20;
@@ -43,7 +44,7 @@ const TITLE_BYTES_MAX: u64 = 256 << 10;
 pub(super) fn title(sources: &Sources, record: &RecordBody, interrupt: &Interrupt) -> Option<String> {
     let opened = archive::open_record(sources, record, interrupt).ok()?;
     let payload = PayloadReader::open(opened, TITLE_BYTES_MAX).ok()?;
-    let mut text = TextReader::open(payload, Spot::of(&record.capture).top_level()).ok()?;
+    let mut text = TextReader::open(payload, archived_page(&record.capture).top_level()).ok()?;
     let mut html = Vec::new();
     text.read_to_end(&mut html).ok()?;
     Some(extract::title(
@@ -52,12 +53,22 @@ pub(super) fn title(sources: &Sources, record: &RecordBody, interrupt: &Interrup
     ))
 }
 
+/// Returns the page of a capture, whose links lead to pages of this server.
+fn archived_page(capture: &CdxRow) -> ArchivedPage {
+    ArchivedPage {
+        url: Url::parse(&capture.url).ok(),
+        time: capture.timestamp.clone(),
+        is_xml: capture.mime == "application/xhtml+xml",
+        page_address: |url, time| link::if_short(link::page_at(url, &link::At::time(time))),
+    }
+}
+
 /// Content that is being sent.
 pub(crate) struct Content {
     form: Form,
     part: Part,
     /// Permit to read a content. Held until the reading ends.
-    _place: Place,
+    _permit: Permit,
 }
 
 enum Form {
@@ -101,7 +112,7 @@ impl Content {
         record: &RecordBody,
         show: Show,
         interrupt: &Interrupt,
-        place: Place,
+        place: Permit,
     ) -> Result<Content, RecordError> {
         let failed = |source| {
             RecordError::Read(ReadError::Io {
@@ -114,15 +125,15 @@ impl Content {
             let opened = archive::open_record(sources, record, interrupt)?;
             PayloadReader::open(opened, bytes_max).map_err(failed)
         };
-        let spot = Spot::of(&record.capture);
-        let text = |payload| TextReader::open(payload, spot.top_level()).map_err(failed);
+        let page = archived_page(&record.capture);
+        let text = |payload| TextReader::open(payload, page.top_level()).map_err(failed);
         // The page is read twice, because keeping it would take too much memory.
         let first_base = match show {
             Show::Html => {
                 let start = text(payload(BASE_BYTES_MAX)?)?;
                 // If the beginning cannot be read, the page is shown as far as possible, without a
                 // `base`.
-                first_base(start, &spot).unwrap_or_default()
+                first_base(start, &page).unwrap_or_default()
             }
             _ => None,
         };
@@ -130,7 +141,7 @@ impl Content {
         let form = match show {
             Show::Html => {
                 let text = SharedText(Arc::new(Mutex::new(text(payload)?)));
-                let rewriter = Rewriter::new(text.clone(), spot, first_base, PIECE_BYTES);
+                let rewriter = Rewriter::new(text.clone(), page, first_base, PIECE_BYTES);
                 Form::Html(Box::new(rewriter), text)
             }
             Show::Text => Form::Text(text(payload)?),
@@ -140,7 +151,7 @@ impl Content {
         Ok(Content {
             form,
             part: Part::Start,
-            _place: place,
+            _permit: place,
         })
     }
 
@@ -153,7 +164,7 @@ impl Content {
     }
 }
 
-impl Maker for Content {
+impl BodySource for Content {
     fn next(&mut self) -> io::Result<Option<Bytes>> {
         if self.part == Part::Done {
             return Ok(None);

@@ -45,14 +45,14 @@ pub(crate) struct History(Mutex<Inner>);
 #[derive(Default)]
 struct Inner {
     points: VecDeque<Point>,
-    last: Option<Seen>,
+    last: Option<Reading>,
     /// Rates of all nodes together, by operation.
     nodes: BTreeMap<String, Rate>,
     /// Rates of the S3 face, by operation.
     s3: BTreeMap<String, Rate>,
 }
 
-struct Seen {
+struct Reading {
     at: Instant,
     counts: BTreeMap<Source, RequestCount>,
     /// Bytes read by workers, by node and worker.
@@ -83,7 +83,7 @@ impl History {
     }
 
     pub(super) fn add(&self, now: Instant, report: &StoreReport) {
-        let seen = Seen::of(now, report);
+        let seen = Reading::of(now, report);
         let mut inner = self.lock();
         let mut point = Point::default();
         if let Some(last) = &inner.last {
@@ -110,8 +110,8 @@ impl History {
     }
 }
 
-impl Seen {
-    fn of(at: Instant, report: &StoreReport) -> Seen {
+impl Reading {
+    fn of(at: Instant, report: &StoreReport) -> Reading {
         let nodes = report
             .nodes
             .iter()
@@ -121,7 +121,7 @@ impl Seen {
             .nodes
             .iter()
             .flat_map(|node| node.workers.iter().map(|worker| (node.id.clone(), worker)));
-        Seen {
+        Reading {
             at,
             counts: all
                 .map(|(source, count)| ((source.to_owned(), count.operation.clone()), count.clone()))
@@ -178,7 +178,7 @@ fn point_of(steps: &[(String, RequestCount)], seconds: f64) -> Point {
     }
 }
 
-fn upkeep_step(last: &Seen, now: &Seen) -> u64 {
+fn upkeep_step(last: &Reading, now: &Reading) -> u64 {
     let step = |(source, bytes): (&Source, &u64)| Some(bytes.saturating_sub(*last.upkeep.get(source)?));
     now.upkeep.iter().filter_map(step).sum()
 }

@@ -11,7 +11,6 @@ use async_trait::async_trait;
 
 mod gather;
 mod history;
-mod metrics;
 mod report;
 mod troubles;
 
@@ -19,7 +18,6 @@ pub use gather::gather;
 pub use report::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, VolumeReport};
 
 pub(crate) use history::{History, Point, Rate};
-pub(crate) use metrics::{write, write_s3};
 
 /// Maximum age of a cached report.
 const REPORT_AGE_MAX: Duration = Duration::from_secs(1);
@@ -36,16 +34,16 @@ pub trait Storage: Send + Sync + 'static {
 }
 
 /// An attached store and its recent history.
-pub(crate) struct Watch {
+pub(crate) struct StoreMonitor {
     source: Arc<dyn Storage>,
     last: tokio::sync::Mutex<Option<(Instant, Arc<StoreReport>)>>,
     /// Rates of the last minutes.
     pub(crate) history: History,
 }
 
-impl Watch {
-    pub(crate) fn new(source: Arc<dyn Storage>) -> Watch {
-        Watch {
+impl StoreMonitor {
+    pub(crate) fn new(source: Arc<dyn Storage>) -> StoreMonitor {
+        StoreMonitor {
             source,
             last: tokio::sync::Mutex::new(None),
             history: History::new(),

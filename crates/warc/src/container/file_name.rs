@@ -125,4 +125,24 @@ mod tests {
                 .all(|media| record_media_types().any(|known| known == *media))
         );
     }
+
+    #[test]
+    fn media_types_are_those_of_records() {
+        for name in [
+            "a.warc",
+            "a.warc.gz",
+            "a.warc.gz.open",
+            "a.WARC.ZST",
+            "a.warc.lz4",
+            "a.arc",
+            "a.arc.gz",
+            "a",
+        ] {
+            let media = media_type_of_name(name);
+            assert!(
+                record_media_types().any(|known| known == media),
+                "{name}: {media}"
+            );
+        }
+    }
 }

@@ -31,7 +31,7 @@ pub(in crate::api) struct Collection {
 pub(in crate::api) async fn list(state: &State, asked: &HeaderMap) -> Result<Response, Failure> {
     let mut names = vec![ALL.to_owned()];
     if state.sees_everything() {
-        let status = state.asker.ask(Status {}).await?.body;
+        let status = state.archive.ask(Status {}).await?.body;
         names.extend(status.collections.into_iter().filter(|name| name != ALL));
     }
     let origin = memento::origin(asked);

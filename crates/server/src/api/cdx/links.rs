@@ -8,8 +8,8 @@ use archive::question::CdxRow;
 use axum::http::request::Parts;
 use cdx::Dialect;
 
-use super::asked::Asked;
-use crate::memento::{self, Places, date};
+use super::request::CdxRequest;
+use crate::memento::{self, MementoAddresses, date};
 use crate::state::State;
 
 /// Media type of a response.
@@ -19,7 +19,7 @@ pub(super) const LINK_FORMAT: &str = "application/link-format";
 pub(super) struct Links {
     dialect: Dialect,
     /// Addresses of archived pages, if replay is enabled.
-    places: Option<Places>,
+    addresses: Option<MementoAddresses>,
     /// Address of this request, without a resumption key.
     itself: String,
     /// Whether the list continues an earlier one.
@@ -30,7 +30,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    pub(super) fn of(state: &State, asked: &Asked, request: &Parts) -> Links {
+    pub(super) fn of(state: &State, asked: &CdxRequest, request: &Parts) -> Links {
         let query = request.uri.query().unwrap_or("");
         let kept = url::form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name != RESUME_KEY);
         let query = url::form_urlencoded::Serializer::new(String::new())
@@ -39,7 +39,7 @@ impl Links {
         let origin = memento::origin(&request.headers);
         Links {
             dialect: asked.dialect,
-            places: Places::of(state, &request.headers).ok(),
+            addresses: MementoAddresses::of(state, &request.headers).ok(),
             itself: format!("{origin}{}?{query}", request.uri.path()),
             is_continued: asked.question.after.is_some(),
             held: None,
@@ -95,8 +95,8 @@ impl Links {
             }
             Dialect::Pywb | Dialect::OutbackCdx => "memento",
         };
-        let address = match &self.places {
-            Some(places) => places.memento(&row.timestamp, &url),
+        let address = match &self.addresses {
+            Some(addresses) => addresses.memento(&row.timestamp, &url),
             None => url,
         };
         text.push_str(&format!("<{address}>; rel=\"{rel}\"; datetime=\"{}\"", date(row)));
@@ -108,9 +108,9 @@ impl Links {
     /// Returns the links before the first capture, as in the Internet Archive.
     fn head(&self, first: &CdxRow, url: &str) -> String {
         let timegate = self
-            .places
+            .addresses
             .as_ref()
-            .map(|places| format!("<{}>; rel=\"timegate\",\n", places.timegate(url)));
+            .map(|addresses| format!("<{}>; rel=\"timegate\",\n", addresses.timegate(url)));
         format!(
             "<{url}>; rel=\"original\",\n<{}>; rel=\"self\"; type=\"{LINK_FORMAT}\"; from=\"{}\",\n{}",
             self.itself,

@@ -14,11 +14,11 @@
 //! The archive is asked for [`send::ROWS_AT_ONCE`] rows at a time, by cursor. So memory is bounded,
 //! and no thread waits for a slow reader. A response that fits into the first answer is sent whole.
 
-mod asked;
 pub(super) mod collections;
 mod links;
 mod paged_index;
 pub(crate) mod post;
+mod request;
 mod send;
 mod stage;
 mod xml;
@@ -31,14 +31,13 @@ use axum::response::{IntoResponse, Response};
 use cdx::{Dialect, Order};
 use serde_json::json;
 
-use super::table::Endpoint;
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Parameter};
 use crate::failure::{Code, Failure};
 use crate::pages::PageFailure;
 use crate::replay::FUZZY;
 use crate::state::State;
-use asked::Asked;
-pub(super) use asked::{LAST_MAX, RANGE};
+use request::CdxRequest;
+pub(super) use request::{LAST_MAX, RANGE};
 
 /// The server that an endpoint imitates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +80,7 @@ fn collection_of(name: &str) -> Option<String> {
 pub(super) async fn lines(
     state: &State,
     server: Server,
-    endpoint: &Endpoint,
+    parameters: &'static [Parameter],
     path: &[(&str, &str)],
     request: &Parts,
 ) -> Result<Response, Failure> {
@@ -89,33 +88,33 @@ pub(super) async fn lines(
     let named = match path {
         [("index", name)] => match name.strip_suffix(INDEX).filter(|name| !name.is_empty()) {
             Some(name) => Some(name),
-            None => return Ok(nothing_here()),
+            None => return Ok(unknown_address()),
         },
         [(_, name)] => Some(*name),
         _ => None,
     };
     let path = named.map(|name| ("collection", name));
-    let arguments = Arguments::parse_known(endpoint.parameters, query, path.as_slice())?;
+    let arguments = Arguments::parse_known(parameters, query, path.as_slice())?;
     let collection = match named {
         Some(name) => collection_of(name),
         None => arguments.owned("collection"),
     };
     if server == Server::OutbackCdx && arguments.text("q").is_some() {
-        return xml::answer(&state.asker, &arguments, collection).await;
+        return xml::answer(&state.archive, &arguments, collection).await;
     }
-    let mut asked = Asked::of(&arguments, server.dialect(), collection)?;
-    let stands_in = if asked.allow_fuzzy {
-        stand_in(state, &mut asked.question).await?
+    let mut cdx_request = CdxRequest::parse(&arguments, server.dialect(), collection)?;
+    let fuzzy_rule = if cdx_request.allow_fuzzy {
+        similar_url(state, &mut cdx_request.question).await?
     } else {
         None
     };
-    let compress = asked.compress;
-    let mut response = if asked.page_count {
-        page_count(state, &asked).await?
-    } else if asked.paged_index {
-        paged_index::lines(state, &asked).await?
-    } else if find_page(state, &mut asked).await? {
-        match send::captures(state, asked, request).await? {
+    let compress = cdx_request.compress;
+    let mut response = if cdx_request.page_count {
+        page_count(state, &cdx_request).await?
+    } else if cdx_request.paged_index {
+        paged_index::lines(state, &cdx_request).await?
+    } else if find_page(state, &mut cdx_request).await? {
+        match send::captures(state, cdx_request, request).await? {
             sent if sent.is_empty && server == Server::CommonCrawl => {
                 let url = arguments.text("url").unwrap_or_default();
                 return Err(Failure::not_found(format!("No Captures found for: {url}")));
@@ -123,9 +122,9 @@ pub(super) async fn lines(
             sent => sent.response,
         }
     } else {
-        after_the_last(server.dialect())
+        beyond_last_page(server.dialect())
     };
-    if let Some(rule) = stands_in {
+    if let Some(rule) = fuzzy_rule {
         response.headers_mut().insert(FUZZY, rule);
     }
     if !compress {
@@ -138,7 +137,7 @@ pub(super) async fn lines(
 
 /// Replaces the URL of the question with the similar URL that replay would show instead, and
 /// returns the rule that matched. Changes nothing if there is none.
-async fn stand_in(state: &State, question: &mut CdxQuestion) -> Result<Option<HeaderValue>, Failure> {
+async fn similar_url(state: &State, question: &mut CdxQuestion) -> Result<Option<HeaderValue>, Failure> {
     let at = match &question.order {
         Order::Closest(time) => Some(time.clone()),
         _ => None,
@@ -149,7 +148,7 @@ async fn stand_in(state: &State, question: &mut CdxQuestion) -> Result<Option<He
         capture: None,
         fuzzy: true,
     };
-    let found = match state.asker.ask(record).await {
+    let found = match state.archive.ask(record).await {
         Ok(found) => found.body,
         // Errors of the question are reported when it is answered.
         Err(failure) if matches!(failure.code, Code::NotFound | Code::BadRequest) => return Ok(None),
@@ -162,27 +161,32 @@ async fn stand_in(state: &State, question: &mut CdxQuestion) -> Result<Option<He
 }
 
 /// Returns the same response as for an unknown address.
-fn nothing_here() -> Response {
+fn unknown_address() -> Response {
     PageFailure::from(Failure::not_found("there is nothing at this address")).into_response()
 }
 
 /// Narrows the question to the requested page. Returns false if there are fewer pages.
-async fn find_page(state: &State, asked: &mut Asked) -> Result<bool, Failure> {
-    let Some(page) = asked.page else { return Ok(true) };
-    let list = state.cdx_pages.of(&asked.question, state.sees_everything()).await;
+async fn find_page(state: &State, cdx_request: &mut CdxRequest) -> Result<bool, Failure> {
+    let Some(page) = cdx_request.page else {
+        return Ok(true);
+    };
+    let list = state
+        .cdx_pages
+        .get(&cdx_request.question, state.sees_everything())
+        .await;
     let mut list = list.lock().await;
-    let Some((after, until)) = list.page(&state.asker, page, asked.page_size).await? else {
+    let Some((after, until)) = list.page(&state.archive, page, cdx_request.page_size).await? else {
         return Ok(false);
     };
     // A resumption key points into the page, so it takes precedence over the page's beginning.
-    asked.question.after = asked.question.after.take().or(after);
-    asked.question.until = until;
+    cdx_request.question.after = cdx_request.question.after.take().or(after);
+    cdx_request.question.until = until;
     Ok(true)
 }
 
 /// Returns the response for a page after the last: an error from pywb, an empty response from the
 /// Internet Archive.
-fn after_the_last(dialect: Dialect) -> Response {
+fn beyond_last_page(dialect: Dialect) -> Response {
     match dialect {
         Dialect::WaybackMachine => StatusCode::OK.into_response(),
         Dialect::Pywb | Dialect::OutbackCdx => {
@@ -193,17 +197,21 @@ fn after_the_last(dialect: Dialect) -> Response {
 }
 
 /// Returns the number of pages, at least one. For pywb the number of blocks is included.
-async fn page_count(state: &State, asked: &Asked) -> Result<Response, Failure> {
-    let list = state.cdx_pages.of(&asked.question, state.sees_everything()).await;
+async fn page_count(state: &State, cdx_request: &CdxRequest) -> Result<Response, Failure> {
+    let list = state
+        .cdx_pages
+        .get(&cdx_request.question, state.sees_everything())
+        .await;
     let (blocks, pages) = {
         let mut list = list.lock().await;
-        let blocks = list.all(&state.asker).await?;
-        (blocks.len(), blocks.pages(asked.page_size))
+        let blocks = list.all(&state.archive).await?;
+        (blocks.len(), blocks.pages(cdx_request.page_size))
     };
-    Ok(match asked.dialect {
+    Ok(match cdx_request.dialect {
         Dialect::WaybackMachine => format!("{pages}\n").into_response(),
         Dialect::Pywb | Dialect::OutbackCdx => {
-            Json(json!({ "blocks": blocks, "pages": pages, "pageSize": asked.page_size })).into_response()
+            Json(json!({ "blocks": blocks, "pages": pages, "pageSize": cdx_request.page_size }))
+                .into_response()
         }
     })
 }

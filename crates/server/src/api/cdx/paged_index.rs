@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use cdx::{BLOCK_ROWS, Dialect, text_line};
 use serde_json::json;
 
-use super::after_the_last;
-use super::asked::{Asked, Output};
+use super::beyond_last_page;
+use super::request::{CdxRequest, Output};
 use crate::failure::Failure;
 use crate::state::State;
 
@@ -19,22 +19,25 @@ use crate::state::State;
 const PART: &str = "captures";
 
 /// Returns the lines of the requested page, or of the first.
-pub(super) async fn lines(state: &State, asked: &Asked) -> Result<Response, Failure> {
+pub(super) async fn lines(state: &State, asked: &CdxRequest) -> Result<Response, Failure> {
     let page = asked.page.unwrap_or(0);
-    let list = state.cdx_pages.of(&asked.question, state.sees_everything()).await;
+    let list = state
+        .cdx_pages
+        .get(&asked.question, state.sees_everything())
+        .await;
     let mut blocks = Vec::new();
     {
         let mut list = list.lock().await;
         let begin = page.saturating_mul(asked.page_size);
         for number in begin..begin.saturating_add(asked.page_size) {
-            match list.page(&state.asker, number, 1).await? {
+            match list.page(&state.archive, number, 1).await? {
                 Some((after, until)) => blocks.push((number, after, until.is_none())),
                 None => break,
             }
         }
     }
     if blocks.is_empty() {
-        return Ok(after_the_last(asked.dialect));
+        return Ok(beyond_last_page(asked.dialect));
     }
     let mut text = String::new();
     for (number, after, is_last) in blocks {
@@ -45,7 +48,7 @@ pub(super) async fn lines(state: &State, asked: &Asked) -> Result<Response, Fail
             limit: if is_last { BLOCK_ROWS } else { 1 },
             ..CdxQuestion::default()
         };
-        let rows = state.asker.ask(question).await?.body.rows;
+        let rows = state.archive.ask(question).await?.body.rows;
         // A list without captures still has a first page.
         let Some(first) = rows.first() else { break };
         let length = if is_last { rows.len() } else { BLOCK_ROWS };
@@ -67,6 +70,6 @@ pub(super) async fn lines(state: &State, asked: &Asked) -> Result<Response, Fail
 
 /// Returns whether lines are JSON. pywb writes objects if JSON is requested; the Internet Archive
 /// always writes text.
-fn is_json(asked: &Asked, media: &str) -> bool {
+fn is_json(asked: &CdxRequest, media: &str) -> bool {
     asked.dialect == Dialect::Pywb && media.contains("ndjson")
 }

@@ -19,7 +19,7 @@ use crate::state::State;
 
 /// Operation of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Posting {
+pub(crate) enum PostOperation {
     Add,
     Delete,
 }
@@ -28,13 +28,10 @@ pub(crate) enum Posting {
 /// added completely or not at all.
 pub(crate) const POST_BYTES_MAX: usize = 32 << 20;
 
-/// Maximum number of bodies in memory at once. Further ones wait.
-pub(crate) const POSTS_AT_ONCE: usize = 4;
-
 /// Handles `POST /outbackcdx/<collection>` and `POST /outbackcdx/<collection>/delete`.
 pub(in crate::api) async fn lines(
     state: &State,
-    posting: Posting,
+    posting: PostOperation,
     arguments: &Arguments,
     request: Request,
 ) -> Result<Response, Failure> {
@@ -47,7 +44,7 @@ pub(in crate::api) async fn lines(
     let closed = |_| Failure::unavailable("the server is shutting down");
     let _place = state.posts.bodies.acquire().await.map_err(closed)?;
     let body = read_body(request).await?;
-    let text = match text_of(body, skip_bad_lines && posting == Posting::Add) {
+    let text = match text_of(body, skip_bad_lines && posting == PostOperation::Add) {
         Ok(text) => text,
         Err(line) => {
             let why = format!("At line {line}: the line is not valid UTF-8\n");
@@ -62,7 +59,7 @@ pub(in crate::api) async fn lines(
     let owner = state.owner();
     let seen_by = Some(state.groups().clone());
     let answer = match posting {
-        Posting::Add => {
+        PostOperation::Add => {
             let post = Post {
                 collection,
                 text: text.text,
@@ -72,7 +69,7 @@ pub(in crate::api) async fn lines(
             };
             owner.ask(post).await
         }
-        Posting::Delete => {
+        PostOperation::Delete => {
             let unpost = Unpost {
                 collection,
                 text: text.text,
@@ -83,7 +80,7 @@ pub(in crate::api) async fn lines(
         }
     };
     match answer {
-        Ok(answer) => Ok(told(posting, &answer.body, text.bad, skip_loaded)),
+        Ok(answer) => Ok(result(posting, &answer.body, text.bad, skip_loaded)),
         // The text of OutbackCDX: programs print it unchanged.
         Err(failure) if failure.code == Code::BadRequest => {
             Ok((failure.status, format!("{}\n", failure.message)).into_response())
@@ -170,10 +167,10 @@ fn text_of(body: Bytes, skip_bad: bool) -> Result<Text, u64> {
 }
 
 /// Returns the result in the words of OutbackCDX, followed by additional counts.
-fn told(posting: Posting, posted: &PostedBody, bad: u64, skip_loaded: bool) -> Response {
+fn result(posting: PostOperation, posted: &PostedBody, bad: u64, skip_loaded: bool) -> Response {
     let mut text = match posting {
-        Posting::Add => format!("Added {} records\n", posted.lines),
-        Posting::Delete => format!("Deleted {} records\n", posted.lines),
+        PostOperation::Add => format!("Added {} records\n", posted.lines),
+        PostOperation::Delete => format!("Deleted {} records\n", posted.lines),
     };
     let mut also = |count: u64, what: &str| {
         if count > 0 {
@@ -191,22 +188,22 @@ fn told(posting: Posting, posted: &PostedBody, bad: u64, skip_loaded: bool) -> R
     also(
         posted.stay,
         match posting {
-            Posting::Add => "Captures that would be listed in another collection",
-            Posting::Delete => "Captures kept because their records or other indexes are loaded",
+            PostOperation::Add => "Captures that would be listed in another collection",
+            PostOperation::Delete => "Captures kept because their records or other indexes are loaded",
         },
     );
     let mut status = StatusCode::OK;
     if let Some(why) = &posted.why_it_stays {
         text.push_str(why);
         text.push_str(match posting {
-            Posting::Add => "\nPost it to that collection, or load the file into this one\n",
-            Posting::Delete => "\nUse weft forget to take down loaded captures\n",
+            PostOperation::Add => "\nPost it to that collection, or load the file into this one\n",
+            PostOperation::Delete => "\nUse weft forget to take down loaded captures\n",
         });
         if !skip_loaded {
             status = StatusCode::CONFLICT;
             text.push_str(match posting {
-                Posting::Add => "Nothing was added; loaded=skip adds the others\n",
-                Posting::Delete => "Nothing was deleted; loaded=skip deletes the others\n",
+                PostOperation::Add => "Nothing was added; loaded=skip adds the others\n",
+                PostOperation::Delete => "Nothing was deleted; loaded=skip deletes the others\n",
             });
         }
     }

@@ -9,10 +9,10 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use cdx::{Order, Writer};
 
-use super::asked::{Asked, Output, Take};
 use super::links::{LINK_FORMAT, Links};
+use super::request::{CdxRequest, Output, Take};
 use super::stage::Stage;
-use crate::ask::Asker;
+use crate::archive_client::ArchiveClient;
 use crate::failure::Failure;
 use crate::state::State;
 use crate::stream::{self, Cut, Sender};
@@ -28,7 +28,7 @@ pub(super) struct Sent {
 
 /// Sends all requested captures. Waits for the first answer before it sends the status, so that a
 /// question that fails gets the right status.
-pub(super) async fn captures(state: &State, asked: Asked, request: &Parts) -> Result<Sent, Failure> {
+pub(super) async fn captures(state: &State, asked: CdxRequest, request: &Parts) -> Result<Sent, Failure> {
     let text = match asked.output {
         Output::Rows(form) => Text::Rows(Writer::new(
             form,
@@ -42,14 +42,14 @@ pub(super) async fn captures(state: &State, asked: Asked, request: &Parts) -> Re
         Output::Rows(form) => form.media(),
         Output::Links => LINK_FORMAT,
     };
-    let making = Making {
+    let writer = RowWriter {
         stage: Stage::of(&asked),
         text,
         show_resume_key: asked.show_resume_key,
     };
     let (epoch, is_empty, body) = match asked.take {
-        Take::First(count) => first(&state.asker, asked, making, count).await?,
-        Take::Last(count) => last(&state.asker, asked, making, count).await?,
+        Take::First(count) => first(&state.archive, asked, writer, count).await?,
+        Take::Last(count) => last(&state.archive, asked, writer, count).await?,
     };
     let mut response = Response::new(body);
     let headers = response.headers_mut();
@@ -65,13 +65,13 @@ enum Text {
 }
 
 /// Makes the text of a response, piece by piece.
-struct Making {
+struct RowWriter {
     stage: Stage,
     text: Text,
     show_resume_key: bool,
 }
 
-impl Making {
+impl RowWriter {
     fn rows(&mut self, rows: &[CdxRow]) -> String {
         match &mut self.text {
             Text::Rows(writer) => writer.rows(rows),
@@ -89,27 +89,27 @@ impl Making {
 }
 
 async fn first(
-    asker: &Asker,
-    asked: Asked,
-    mut making: Making,
+    archive: &ArchiveClient,
+    asked: CdxRequest,
+    mut writer: RowWriter,
     count: usize,
 ) -> Result<(u64, bool, Content), Failure> {
-    let mut found = Found::of(asker, &asked, asked.question.clone(), count);
+    let mut found = RowSource::of(archive, &asked, asked.question.clone(), count);
     let answer = found.ask().await?;
     let epoch = answer.epoch;
     let is_empty = answer.body.rows.is_empty() && answer.body.next.is_none();
-    let piece = found.piece(&mut making, answer.body);
+    let piece = found.piece(&mut writer, answer.body);
     if !found.goes_on {
         return Ok((epoch, is_empty, Content::from(piece)));
     }
     let (sender, body) = stream::channel();
-    tokio::spawn(send_all(found, making, piece, sender));
+    tokio::spawn(send_all(found, writer, piece, sender));
     Ok((epoch, is_empty, body))
 }
 
 /// A cursor over the captures found, one answer after another.
-struct Found {
-    asker: Asker,
+struct RowSource {
+    archive: ArchiveClient,
     question: CdxQuestion,
     /// Number of rows still to skip.
     skip: usize,
@@ -121,10 +121,10 @@ struct Found {
     goes_on: bool,
 }
 
-impl Found {
-    fn of(asker: &Asker, asked: &Asked, question: CdxQuestion, count: usize) -> Found {
-        Found {
-            asker: asker.clone(),
+impl RowSource {
+    fn of(archive: &ArchiveClient, asked: &CdxRequest, question: CdxQuestion, count: usize) -> RowSource {
+        RowSource {
+            archive: archive.clone(),
             question,
             skip: asked.offset,
             left: count,
@@ -141,29 +141,29 @@ impl Found {
         } else {
             wanted.max(1)
         };
-        self.asker.ask(self.question.clone()).await
+        self.archive.ask(self.question.clone()).await
     }
 
     /// Returns the text of the rows of an answer, and sets the question for the next ones.
-    fn piece(&mut self, making: &mut Making, found: CdxBody) -> String {
+    fn piece(&mut self, writer: &mut RowWriter, found: CdxBody) -> String {
         let CdxBody { rows, skipped, next } = found;
         let rows = if self.counts_written {
             rows
         } else {
             self.counted(rows)
         };
-        let mut rows = making.stage.add(rows, skipped.as_ref());
+        let mut rows = writer.stage.add(rows, skipped.as_ref());
         self.goes_on = next.is_some() && (self.left > 0 || self.counts_written);
         if !self.goes_on {
-            rows.extend(making.stage.end());
+            rows.extend(writer.stage.end());
         }
         if self.counts_written {
             rows = self.counted(rows);
             self.goes_on &= self.left > 0;
         }
-        let mut text = making.rows(&rows);
+        let mut text = writer.rows(&rows);
         if !self.goes_on {
-            text.push_str(&making.end(next.as_deref()));
+            text.push_str(&writer.end(next.as_deref()));
         }
         self.question.after = next;
         text
@@ -180,8 +180,8 @@ impl Found {
     }
 }
 
-async fn send_all(found: Found, making: Making, first: String, sender: Sender) {
-    let Err(failure) = try_send(found, making, first, &sender).await else {
+async fn send_all(found: RowSource, writer: RowWriter, first: String, sender: Sender) {
+    let Err(failure) = try_send(found, writer, first, &sender).await else {
         return;
     };
     // This fails only if the reader is gone, and then nobody needs the error.
@@ -189,8 +189,8 @@ async fn send_all(found: Found, making: Making, first: String, sender: Sender) {
 }
 
 async fn try_send(
-    mut found: Found,
-    mut making: Making,
+    mut found: RowSource,
+    mut writer: RowWriter,
     mut piece: String,
     sender: &Sender,
 ) -> Result<(), Failure> {
@@ -202,29 +202,29 @@ async fn try_send(
             return Ok(());
         }
         let answer = found.ask().await?;
-        piece = found.piece(&mut making, answer.body);
+        piece = found.piece(&mut writer, answer.body);
     }
 }
 
 /// Returns the last captures. In order of distance to a time the last captures are useless, so the
 /// number counts from the front.
 async fn last(
-    asker: &Asker,
-    asked: Asked,
-    mut making: Making,
+    archive: &ArchiveClient,
+    asked: CdxRequest,
+    mut writer: RowWriter,
     count: usize,
 ) -> Result<(u64, bool, Content), Failure> {
     let (epoch, all) = match &asked.question.order {
-        Order::Closest(_) => return first(asker, asked, making, count).await,
+        Order::Closest(_) => return first(archive, asked, writer, count).await,
         // Which captures are omitted or counted depends on the captures before them.
-        _ if depends_on_those_before(&asked) => last_of_all(asker, &asked, &mut making, count).await?,
-        _ => last_by_reading_back(asker, &asked, &mut making, count).await?,
+        _ if depends_on_those_before(&asked) => last_of_all(archive, &asked, &mut writer, count).await?,
+        _ => last_by_reading_back(archive, &asked, &mut writer, count).await?,
     };
-    let text = making.rows(&all) + &making.end(None);
+    let text = writer.rows(&all) + &writer.end(None);
     Ok((epoch, all.is_empty(), Content::from(text)))
 }
 
-fn depends_on_those_before(asked: &Asked) -> bool {
+fn depends_on_those_before(asked: &CdxRequest) -> bool {
     let question = &asked.question;
     !question.collapse.is_empty()
         || question.collapse_time.is_some()
@@ -235,9 +235,9 @@ fn depends_on_those_before(asked: &Asked) -> bool {
 
 /// Reads the first captures in the opposite order and reverses them.
 async fn last_by_reading_back(
-    asker: &Asker,
-    asked: &Asked,
-    making: &mut Making,
+    archive: &ArchiveClient,
+    asked: &CdxRequest,
+    writer: &mut RowWriter,
     count: usize,
 ) -> Result<(u64, Vec<CdxRow>), Failure> {
     let order = match asked.question.order {
@@ -248,7 +248,7 @@ async fn last_by_reading_back(
         order,
         ..asked.question.clone()
     };
-    let mut found = Found::of(asker, asked, question, count);
+    let mut found = RowSource::of(archive, asked, question, count);
     let mut all = Vec::new();
     let epoch = loop {
         let Answer { epoch, body } = found.ask().await?;
@@ -259,26 +259,26 @@ async fn last_by_reading_back(
         found.question.after = body.next;
     };
     all.reverse();
-    let mut rows = making.stage.add(all, None);
-    rows.extend(making.stage.end());
+    let mut rows = writer.stage.add(all, None);
+    rows.extend(writer.stage.end());
     Ok((epoch, rows))
 }
 
 /// Reads all captures and keeps the last ones.
 async fn last_of_all(
-    asker: &Asker,
-    asked: &Asked,
-    making: &mut Making,
+    archive: &ArchiveClient,
+    asked: &CdxRequest,
+    writer: &mut RowWriter,
     count: usize,
 ) -> Result<(u64, Vec<CdxRow>), Failure> {
-    let mut found = Found::of(asker, asked, asked.question.clone(), usize::MAX);
+    let mut found = RowSource::of(archive, asked, asked.question.clone(), usize::MAX);
     let mut kept = VecDeque::new();
     loop {
         let Answer { epoch, body } = found.ask().await?;
         let rows = found.counted(body.rows);
-        let mut rows = making.stage.add(rows, body.skipped.as_ref());
+        let mut rows = writer.stage.add(rows, body.skipped.as_ref());
         if body.next.is_none() {
-            rows.extend(making.stage.end());
+            rows.extend(writer.stage.end());
         }
         kept.extend(rows);
         kept.drain(..kept.len().saturating_sub(count));

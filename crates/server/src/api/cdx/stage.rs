@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use archive::question::CdxRow;
 use cdx::{Collapse, Skipped};
 
-use super::asked::Asked;
+use super::request::CdxRequest;
 
 /// Maximum number of digests whose captures are counted in one response (some 10 MB). Captures with
 /// further digests get no count.
@@ -22,7 +22,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) fn of(asked: &Asked) -> Stage {
+    pub(super) fn of(asked: &CdxRequest) -> Stage {
         Stage {
             holds: asked.question.count_skipped || asked.collapse_to_last.is_some(),
             collapse_to_last: asked.collapse_to_last,

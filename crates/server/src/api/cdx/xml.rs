@@ -7,14 +7,13 @@ use archive::question::{CdxBody, CdxQuestion, CdxRow};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use cdx::{Field, MatchType, Order};
-use quick_xml::Writer;
-use quick_xml::events::{BytesDecl, BytesText, Event};
+use quick_xml::events::{BytesDecl, Event};
 
 use super::send::ROWS_AT_ONCE;
+use crate::api::xml::{Xml, text};
+use crate::archive_client::ArchiveClient;
 use crate::arguments::Arguments;
-use crate::ask::Asker;
 use crate::failure::Failure;
-use crate::present;
 
 /// Maximum number of results in one response, and of results counted after them, as in OutbackCDX.
 const RESULTS_MAX: usize = 10_000;
@@ -23,8 +22,6 @@ const RESULTS_MAX: usize = 10_000;
 const LOOKED_AT_MAX: usize = 1_000_000;
 
 const MEDIA_TYPE: &str = "application/xml;charset=UTF-8";
-
-type Xml = Writer<Vec<u8>>;
 
 /// A query: words `name:value` separated by spaces, with values escaped a second time.
 struct Query {
@@ -92,7 +89,7 @@ impl Query {
 
 /// Answers a query about a collection.
 pub(super) async fn answer(
-    asker: &Asker,
+    archive: &ArchiveClient,
     arguments: &Arguments,
     collection: Option<String>,
 ) -> Result<Response, Failure> {
@@ -102,7 +99,7 @@ pub(super) async fn answer(
         _ => MatchType::Exact,
     };
     let captures = Captures {
-        asker,
+        archive,
         question: CdxQuestion {
             url: query.url.clone(),
             match_type,
@@ -153,7 +150,7 @@ struct UrlResult {
 }
 
 struct Captures<'a> {
-    asker: &'a Asker,
+    archive: &'a ArchiveClient,
     question: CdxQuestion,
 }
 
@@ -164,7 +161,7 @@ impl Captures<'_> {
         loop {
             let CdxBody {
                 rows: found, next, ..
-            } = self.asker.ask(self.question.clone()).await?.body;
+            } = self.archive.ask(self.question.clone()).await?.body;
             for row in found {
                 if (query.offset..end).contains(&count) {
                     rows.push(row);
@@ -194,7 +191,7 @@ impl Captures<'_> {
             after: None,
             ..self.question.clone()
         };
-        let nearest = self.asker.ask(question).await?.body.rows.pop();
+        let nearest = self.archive.ask(question).await?.body.rows.pop();
         Ok(nearest.and_then(|nearest| rows.iter().position(|row| row.name() == nearest.name())))
     }
 
@@ -203,7 +200,7 @@ impl Captures<'_> {
         let (mut urls, mut count, mut looked_at) = (Vec::<UrlResult>::new(), 0_usize, 0_usize);
         let mut current: Option<UrlResult> = None;
         loop {
-            let CdxBody { rows, next, .. } = self.asker.ask(self.question.clone()).await?.body;
+            let CdxBody { rows, next, .. } = self.archive.ask(self.question.clone()).await?.body;
             looked_at += rows.len();
             for row in rows {
                 match &mut current {
@@ -260,7 +257,7 @@ impl UrlResult {
 }
 
 fn written(query: &Query, results: &Results) -> std::io::Result<Vec<u8>> {
-    let mut xml = Writer::new(Vec::new());
+    let mut xml = Xml::new(Vec::new());
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let root = xml.create_element("wayback");
     root.write_inner_content(|xml| match results {
@@ -363,12 +360,5 @@ fn error(xml: &mut Xml, title: &str, message: &str) -> std::io::Result<()> {
         text(xml, "title", title)?;
         text(xml, "message", message)
     })?;
-    Ok(())
-}
-
-fn text(xml: &mut Xml, name: &str, text: &str) -> std::io::Result<()> {
-    let shown = present::xml_text(text);
-    xml.create_element(name)
-        .write_text_content(BytesText::new(&shown))?;
     Ok(())
 }

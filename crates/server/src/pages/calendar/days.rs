@@ -7,8 +7,9 @@ use maud::{Markup, html};
 
 use super::{Day, captures, class, counted, listed, table};
 use crate::link;
-use crate::present::{self, Moment};
+use crate::present;
 use archive::question::{CalendarBody, CalendarTime};
+use format::date::DateTime;
 
 /// Maximum number of bytes for links to days. Above it, months lead to lists of their captures.
 const LINKS_BYTES_MAX: usize = 256 << 10;
@@ -28,7 +29,7 @@ pub(crate) fn strip_and_days(
     address: impl Fn(&str) -> String,
 ) -> Markup {
     let days: Vec<Day> = calendar.days.iter().filter_map(Day::of).collect();
-    let now = Moment::parse(shown);
+    let now = DateTime::of_text(shown);
     if captures(&days) < 2 {
         return html! {};
     }
@@ -55,16 +56,16 @@ fn id(day: &Day) -> String {
     format!("days-{:04}-{:02}", day.first.year, day.first.month)
 }
 
-fn days_of(month: &[Day], now: Option<Moment>, address: &impl Fn(&str) -> String) -> Markup {
+fn days_of(month: &[Day], now: Option<DateTime>, address: &impl Fn(&str) -> String) -> Markup {
     let Some(first) = month.first() else {
         return html! {};
     };
     let (year, number) = (first.first.year, first.first.month);
     let is_shown = super::is_of(now, year, number);
-    let length = format::date::days_in_month(i64::from(year), i64::from(number)) as u32;
+    let length = format::date::days_in_month(year, i64::from(number)) as u32;
     // 1 January 1970 was a Thursday.
-    let weekday = (format::date::days_of(i64::from(year), i64::from(number), 1) + 3).rem_euclid(7) as u32;
-    let of_day = |number: u32| month.iter().find(|day| day.first.day == number);
+    let weekday = (format::date::days_of(year, i64::from(number), 1) + 3).rem_euclid(7) as u32;
+    let of_day = |number: u32| month.iter().find(|day| u32::from(day.first.day) == number);
     html! {
         div.days.shown[is_shown] id=(id(first)) {
             table.calendar {
@@ -91,8 +92,8 @@ fn days_of(month: &[Day], now: Option<Moment>, address: &impl Fn(&str) -> String
 }
 
 /// Shows a day, which leads to its first capture.
-fn day_cell(day: Day, now: Option<Moment>, address: &impl Fn(&str) -> String) -> Markup {
-    let is_day = |now: Moment| now.date() == day.first.date();
+fn day_cell(day: Day, now: Option<DateTime>, address: &impl Fn(&str) -> String) -> Markup {
+    let is_day = |now: DateTime| now.date() == day.first.date();
     let words = format!("{} on {}", counted(&[day]), day.first.date());
     html! {
         a class=(class(&[day])) href=(address(&day.first.digits())) title=(words) aria-current=[now.is_some_and(is_day).then_some("date")] {
@@ -104,7 +105,7 @@ fn day_cell(day: Day, now: Option<Moment>, address: &impl Fn(&str) -> String) ->
 
 /// Shows the times of captures on the current day, if there are several.
 fn times(url: &str, times: &[CalendarTime], shown: &str, address: &impl Fn(&str) -> String) -> Markup {
-    let Some(now) = Moment::parse(shown) else {
+    let Some(now) = DateTime::of_text(shown) else {
         return html! {};
     };
     let digits = &now.digits()[..8];
@@ -134,7 +135,7 @@ fn times(url: &str, times: &[CalendarTime], shown: &str, address: &impl Fn(&str)
 }
 
 fn clock(time: &str) -> String {
-    Moment::parse(time).map_or_else(String::new, |moment| {
+    DateTime::of_text(time).map_or_else(String::new, |moment| {
         format!("{:02}:{:02}:{:02}", moment.hour, moment.minute, moment.second)
     })
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use ui::chart::{self, DayValue, Scale};
 use ui::{Frame, Section};
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
 use crate::catalogue::{FilesClass, FilesDay, FilesGroup, FilesPath, FilesScan, FilesTree, Latest, Overview};
 use crate::present;
@@ -17,7 +17,7 @@ use measures::{Measure, measures};
 /// Maximum number of rows of the age profile. Earlier years share one row.
 const YEARS_MAX: usize = 16;
 
-pub(super) async fn show(Context(context): Context) -> Shown {
+pub(super) async fn show(Context(context): Context) -> PageResult {
     let latest = context.catalogued_files()?.overview().await?;
     let overview = &latest.overview;
     let content = html! {

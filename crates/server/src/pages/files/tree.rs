@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use ui::chart;
 use ui::treemap::{Tile, Tint, treemap};
 
-use super::super::html::{Context, Html, Shown};
+use super::super::html::{Context, Html, PageResult};
 use super::super::parts;
 use super::{address, frame};
 use crate::catalogue::{FilesEntry, FilesPath, FilesUsage, Listing, path_in_query, tidy};
@@ -32,7 +32,7 @@ const TITLE_MAX: usize = 300;
 /// shown. In a deep tree a single link may have many thousand bytes.
 const LINKS_ABOVE_BYTES_MAX: usize = 8_000;
 
-pub(in crate::pages) async fn show(Context(context): Context, RawQuery(asked): RawQuery) -> Shown {
+pub(in crate::pages) async fn show(Context(context): Context, RawQuery(asked): RawQuery) -> PageResult {
     let path = asked.as_deref().and_then(path_in_query).unwrap_or_default();
     let path = tidy(&path);
     let by = match Query::of(asked.as_deref()).get("by") {
@@ -41,7 +41,7 @@ pub(in crate::pages) async fn show(Context(context): Context, RawQuery(asked): R
     };
     let files = context.catalogued_files()?;
     let listing = files.listing(path, by, ROWS_MAX).await?;
-    let title = match listing.way.steps.last() {
+    let title = match listing.breadcrumbs.steps.last() {
         Some(here) => {
             let (shown, is_cut) = present::cut(&here.path, TITLE_MAX);
             format!("Files in {shown}{}", if is_cut { "\u{2026}" } else { "" })
@@ -88,14 +88,14 @@ fn name(path: &FilesPath) -> &str {
 }
 
 fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
-    let way = &listing.way;
-    let above = way.steps.split_last().map_or(&[][..], |(_, above)| above);
+    let breadcrumbs = &listing.breadcrumbs;
+    let above = breadcrumbs.steps.split_last().map_or(&[][..], |(_, above)| above);
     let links = links_above(above, by);
     html! {
         nav.breadcrumbs aria-label="Parent directories" {
             ol {
                 li { a href="/files" { "Files" } }
-                @if !way.steps.is_empty() { li { a href=(address(&FilesPath::new(Vec::new()), value(by))) { "Trees" } } }
+                @if !breadcrumbs.steps.is_empty() { li { a href=(address(&FilesPath::new(Vec::new()), value(by))) { "Trees" } } }
                 @for (place, (step, link)) in above.iter().zip(links).enumerate() {
                     // The root of a tree is shown with its path.
                     @let shown = if place == 0 { &step.path } else { name(step) };
@@ -105,8 +105,8 @@ fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
                             None => (parts::url_text(shown)),
                         }
                     }
-                    @if place == 0 && way.left_out > 0 {
-                        li { span.soft title=(present::counted(way.left_out as u64, "directory", "directories")) { "\u{2026}" } }
+                    @if place == 0 && breadcrumbs.left_out > 0 {
+                        li { span.soft title=(present::counted(breadcrumbs.left_out as u64, "directory", "directories")) { "\u{2026}" } }
                     }
                 }
             }
@@ -135,7 +135,7 @@ fn links_above(above: &[FilesPath], by: Weight) -> Vec<Option<String>> {
 /// Shows the root of a tree by its path, and other directories by their name, because the
 /// breadcrumbs show the path.
 fn heading(listing: &Listing) -> Markup {
-    match listing.way.steps.as_slice() {
+    match listing.breadcrumbs.steps.as_slice() {
         [] => html! { "Space usage" },
         [root] => parts::url_text(&root.path),
         [.., here] => parts::url_text(name(here)),

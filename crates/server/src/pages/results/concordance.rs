@@ -5,16 +5,16 @@ use archive::question::{
 };
 use maud::{Markup, html};
 
-use super::super::html::{Html, Shown};
+use super::super::html::{Html, PageResult};
 use super::super::parts;
-use super::{Asked, frame, lists, newest_only, no_hits, notes};
+use super::{SearchRequest, frame, lists, newest_only, no_hits, notes};
 use crate::present;
 use crate::state::State;
 
 /// Number of lines on a page.
 const LINES: usize = 50;
 
-pub(super) async fn show(context: &State, asked: &Asked) -> Shown {
+pub(super) async fn show(context: &State, asked: &SearchRequest) -> PageResult {
     let question = ConcordanceQuestion {
         query: asked.query.clone(),
         limit: LINES,
@@ -24,12 +24,12 @@ pub(super) async fn show(context: &State, asked: &Asked) -> Shown {
         order: asked.list.order,
         all_versions: asked.list.all_versions,
     };
-    let Answer { epoch, body: found } = context.asker.ask(question).await?;
+    let Answer { epoch, body: found } = context.archive.ask(question).await?;
     let content = content(asked, &found, epoch);
     Ok(Html::ok(frame(context, asked, epoch).around(content)))
 }
 
-fn content(asked: &Asked, found: &ConcordanceBody, epoch: u64) -> Markup {
+fn content(asked: &SearchRequest, found: &ConcordanceBody, epoch: u64) -> Markup {
     let next = found.next.as_deref();
     html! {
         h1.hidden { "Matches of " (parts::text(&asked.query)) " in context" }

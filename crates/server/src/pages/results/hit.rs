@@ -6,14 +6,14 @@ use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
 use super::super::parts;
-use super::{Asked, Form, List};
+use super::{Form, List, SearchRequest};
 use crate::{link, present};
 
 /// Maximum number of levels of an explanation shown.
 const EXPLANATION_DEPTH: usize = 12;
 
 /// Shows one result. Its explanation, if there is one, is unfolded if `open`.
-pub(super) fn item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
+pub(super) fn item(asked: &SearchRequest, hit: &SearchHit, open: bool) -> Markup {
     let mut facts = vec![version(hit)];
     if let Some(inlinks) = hit.inlinks.filter(|inlinks| *inlinks > 0) {
         let address = link::with("/page/inlinks", &[("url", Some(&hit.url))]);
@@ -52,9 +52,9 @@ pub(super) fn item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
 }
 
 /// Returns the groups that a result represents, with links to them.
-fn groups(asked: &Asked, hit: &SearchHit) -> Vec<Markup> {
+fn groups(asked: &SearchRequest, hit: &SearchHit) -> Vec<Markup> {
     let mut facts = Vec::new();
-    let narrowed = |part: &str, list: List| Asked {
+    let narrowed = |part: &str, list: List| SearchRequest {
         query: format!("{} {part}", asked.query),
         after: None,
         explain: false,

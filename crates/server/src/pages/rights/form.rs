@@ -17,7 +17,7 @@ const CAPTURES_MAX: usize = 100;
 const MIME: &str = "text/html";
 
 /// Values of the form.
-pub(super) struct Asked {
+pub(super) struct RulesTestRequest {
     url: Option<String>,
     groups: String,
     at: Result<Option<String>, Failure>,
@@ -26,9 +26,9 @@ pub(super) struct Asked {
     collection: String,
 }
 
-impl Asked {
-    pub(super) fn read(query: &Query) -> Asked {
-        Asked {
+impl RulesTestRequest {
+    pub(super) fn read(query: &Query) -> RulesTestRequest {
+        RulesTestRequest {
             url: query.owned("url"),
             groups: query.text("as"),
             at: query.moment("at"),
@@ -61,7 +61,7 @@ impl Asked {
 }
 
 pub(super) fn section(
-    asked: &Asked,
+    asked: &RulesTestRequest,
     answer: Option<&Result<RightsTestBody, Failure>>,
     rules: &RightsBody,
 ) -> Markup {
@@ -71,14 +71,14 @@ pub(super) fn section(
             (form(asked, rules))
             @match answer {
                 None => {},
-                Some(Ok(tested)) => (told(asked, tested)),
+                Some(Ok(tested)) => (result(asked, tested)),
                 Some(Err(failure)) => p.callout.problem role="alert" { (present::clean(&failure.message)) },
             }
         }
     }
 }
 
-fn form(asked: &Asked, rules: &RightsBody) -> Markup {
+fn form(asked: &RulesTestRequest, rules: &RightsBody) -> Markup {
     let mut names: Vec<&str> = rules
         .rules
         .iter()
@@ -123,7 +123,7 @@ fn form(asked: &Asked, rules: &RightsBody) -> Markup {
     }
 }
 
-fn told(asked: &Asked, tested: &RightsTestBody) -> Markup {
+fn result(asked: &RulesTestRequest, tested: &RightsTestBody) -> Markup {
     let (count, seen) = (
         tested.captures.len() as u64,
         tested.captures.iter().filter(|capture| capture.seen).count() as u64,

@@ -11,8 +11,8 @@ use access::Access;
 use archive::question::{Answer, Rights, RightsBody};
 use maud::{Markup, html};
 
-use self::form::Asked;
-use super::html::{Context, Html, Shown};
+use self::form::RulesTestRequest;
+use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
 use crate::present;
 use crate::query::Query;
@@ -22,11 +22,11 @@ use ui::{Frame, Section};
 /// Maximum number of rules on the page. The command line shows all.
 const RULES_MAX: usize = 1000;
 
-pub(super) async fn show(context: Context, query: Query) -> Shown {
-    let Answer { epoch, body } = context.asker.ask(Rights { counts: true }).await?;
-    let asked = Asked::read(&query);
+pub(super) async fn show(context: Context, query: Query) -> PageResult {
+    let Answer { epoch, body } = context.archive.ask(Rights { counts: true }).await?;
+    let asked = RulesTestRequest::read(&query);
     let answer = match asked.question() {
-        Some(Ok(question)) => Some(context.asker.ask(question).await.map(|answer| answer.body)),
+        Some(Ok(question)) => Some(context.archive.ask(question).await.map(|answer| answer.body)),
         Some(Err(failure)) => Some(Err(failure)),
         None => None,
     };

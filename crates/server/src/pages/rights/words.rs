@@ -5,7 +5,8 @@ use archive::question::{NumberedRule, RuleMatches};
 use maud::{Markup, html};
 
 use super::super::parts;
-use crate::present::{self, Moment};
+use crate::present;
+use format::date::DateTime;
 
 /// Suffix of a URL key in `but_not` that matches only this key.
 const EXACT: &str = "###";
@@ -153,7 +154,7 @@ pub(super) fn rule_links(numbers: &[usize]) -> Markup {
 /// Shows a date of a rule: a year, a month, a day or more, in ISO form or digits.
 fn date(text: &str) -> Markup {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    let whole = |digits: &str| Moment::parse(digits);
+    let whole = |digits: &str| DateTime::of_text(digits);
     html! {
         @match digits.len() {
             6 => @match whole(&format!("{digits}01")) { Some(moment) => (moment.month_and_year()), None => (present::clean(text)) },

@@ -6,10 +6,10 @@ use std::time::Duration;
 use maud::{Markup, html};
 use store::RequestCount;
 
-use super::html::{Context, Html, Shown};
+use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
 use crate::present;
-use crate::storage::{Point, Rate, StoreReport, Watch};
+use crate::storage::{Point, Rate, StoreMonitor, StoreReport};
 use ui::chart::{self, Scale};
 use ui::{Frame, Section};
 
@@ -17,7 +17,7 @@ mod census;
 mod nodes;
 mod volumes;
 
-pub(super) async fn show(Context(context): Context) -> Shown {
+pub(super) async fn show(Context(context): Context) -> PageResult {
     let watch = context.attached_store()?;
     let report = watch.report().await;
     let content = html! {
@@ -42,7 +42,7 @@ pub(super) async fn show(Context(context): Context) -> Shown {
 }
 
 /// Shows the part of the page that the script fetches repeatedly.
-pub(super) async fn live(Context(context): Context) -> Shown {
+pub(super) async fn live(Context(context): Context) -> PageResult {
     let watch = context.attached_store()?;
     let report = watch.report().await;
     Ok(Html::ok(live_part(
@@ -56,7 +56,7 @@ fn copies(replicas: u8) -> String {
     present::counted(u64::from(replicas), "copy", "copies")
 }
 
-fn live_part(watch: &Watch, report: &StoreReport, every: Duration) -> Markup {
+fn live_part(watch: &StoreMonitor, report: &StoreReport, every: Duration) -> Markup {
     html! {
         (verdict(report))
         (totals(report))
