@@ -27,7 +27,8 @@ impl LocalFileStore {
     /// Returns a place in `dir`, which is created on the first write.
     pub fn new(dir: &Path) -> LocalFileStore {
         LocalFileStore {
-            dir: dir.to_owned(),
+            // Each directory above is synced, and a relative path ends in one without a name.
+            dir: std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()),
             created_folders: Mutex::default(),
         }
     }
@@ -154,6 +155,12 @@ impl FileStore for LocalFileStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_relative_folder_has_a_parent_to_sync() {
+        let store = LocalFileStore::new(Path::new("tables"));
+        assert!(store.dir.is_absolute() && store.dir.ends_with("tables"));
+    }
 
     /// Regression: a large first epoch writes several files into a new directory, each on a
     /// separate thread. A thread that was still cleaning the directory removed a file that another

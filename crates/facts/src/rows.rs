@@ -136,6 +136,11 @@ impl Row<'_> {
         let column = &mut self.rows.columns[self.next];
         self.next += 1;
         let field = column.field;
+        assert!(
+            field.is_nullable || !matches!(value, Value::Null),
+            "{} must have a value in every row",
+            field.name
+        );
         if field.is_nullable {
             column.levels.push(i16::from(!matches!(value, Value::Null)));
         }
@@ -157,7 +162,7 @@ impl Row<'_> {
                 values.push(value);
                 true
             }
-            (Value::Null, _) => field.is_nullable,
+            (Value::Null, _) => true,
             _ => false,
         };
         assert!(
