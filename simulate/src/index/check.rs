@@ -33,7 +33,8 @@ pub(super) fn check(archive: &Archive, world: &World, links: LinkScope) -> Resul
     Ok(Found { epoch, rows })
 }
 
-/// Runs the index's self-check. If its journal was truncated, it may report lost epochs.
+/// Runs the index's self-check. If its journal was truncated, it may report lost epochs: no other damage
+/// is of the part `index`.
 pub(super) fn check_index(archive: &Archive, is_torn: bool) -> Result<(), String> {
     let checked = archive.ask(Check {}).map_err(|error| error.message)?.body;
     let is_wrong = |damage: &&DamageRow| !(is_torn && damage.part == "index");
