@@ -84,7 +84,7 @@ TESTS = --config .ci/tests.toml --release --workspace --exclude bench --exclude 
 TESTS_SQL = --config .ci/tests.toml --release -p sql -p weft-sql
 # Parts of the command line's suite that start many processes, wait for clocks, or need other tools.
 SLOW = addresses:: bombs:: cache:: gateway:: install:: new_files:: other_tools package_lists:: packages::members \
-    packages::a_stale rebuild:: redact::real rights::a_rule_changed s3_face:: serve::a_read_only serve::files_are \
+    packages::a_stale rebuild:: redact::real rights::a_rule_changed s3_inputs:: serve::a_read_only serve::files_are \
     serve_policies:: store::alone::a_command store::away:: store::served::
 test-fast: need-cargo
 	.ci/clean $(CARGO) test $(TESTS) --lib --bins
@@ -138,7 +138,7 @@ bench: need-cargo need-readers
 bench-full: need-cargo need-readers
 	$(CARGO) build --release -p weft -p bench
 	$(CARGO) build --release -p peers
-	@for program in relevance read 'load --full --record docs/performance.md' 'weave --full' 'search --full' 'cdx --pages 1000000' replay 'scan --full' \
+	@for program in relevance read 'load --full --record docs/performance.md' 'index --full' 'search --full' 'cdx --pages 1000000' replay 'scan --full' \
 	    'cache --blocks 10000 --open-blocks 100000'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done

@@ -4,14 +4,14 @@
 use std::path::PathBuf;
 
 use inputs::LoadInput;
-use inputs::{FoundInput, found_inputs, is_address, path_of, path_text};
+use inputs::{ResolvedInput, is_address, path_of, path_text, resolve_inputs};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::remote_inputs::sources;
 
 /// Finds inputs. Names are as given, locations are absolute.
-pub(crate) fn find(arguments: &[PathBuf]) -> PyResult<Vec<FoundInput>> {
+pub(crate) fn find(arguments: &[PathBuf]) -> PyResult<Vec<ResolvedInput>> {
     let mut inputs = Vec::new();
     for argument in arguments {
         let name = path_text(argument);
@@ -31,7 +31,7 @@ pub(crate) fn find(arguments: &[PathBuf]) -> PyResult<Vec<FoundInput>> {
         });
     }
     // Lists may refer only to their own origin.
-    Ok(found_inputs(&inputs, &[], &sources()))
+    Ok(resolve_inputs(&inputs, &[], &sources()))
 }
 
 /// Name, location, size, validator and problem of an input.

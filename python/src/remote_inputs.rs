@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use inputs::{InputSource, Sources, Stat};
+use inputs::{InputSource, InputStat, Sources};
 use remote::{Remote, S3Settings, Settings};
 use warc::Input;
 
@@ -28,19 +28,19 @@ impl InputSource for RemoteInputs {
         self.0.serves(address)
     }
 
-    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
+    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<InputStat>>> {
         let looked = self.0.stat(addresses).into_iter();
         looked.map(|stat| stat.map(|stat| stat.map(input_stat))).collect()
     }
 
-    fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
+    fn list(&self, folder: &str) -> io::Result<Vec<(String, InputStat)>> {
         let listed = self.0.list(folder)?.into_iter();
         Ok(listed
             .map(|(address, stat)| (address, input_stat(stat)))
             .collect())
     }
 
-    fn open(&self, address: &str, expected: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
+    fn open(&self, address: &str, expected: Option<&InputStat>) -> io::Result<Arc<dyn Input>> {
         let expected = expected.map(|stat| remote::Stat {
             size: stat.size,
             validator: stat.validator.clone(),
@@ -50,8 +50,8 @@ impl InputSource for RemoteInputs {
     }
 }
 
-fn input_stat(stat: remote::Stat) -> Stat {
-    Stat {
+fn input_stat(stat: remote::Stat) -> InputStat {
+    InputStat {
         size: stat.size,
         validator: stat.validator,
         sha256: stat.sha256,

@@ -7,7 +7,7 @@ use archive::OneInput;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use extract::LinkScope;
-use inputs::FoundInput;
+use inputs::ResolvedInput;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -20,7 +20,7 @@ use crate::remote_inputs::sources;
 /// One table of several inputs. Each stream made from it reads them again from the first.
 #[pyclass(frozen, module = "weft")]
 pub(crate) struct Stream {
-    inputs: Vec<FoundInput>,
+    inputs: Vec<ResolvedInput>,
     rows: Rows,
     links: LinkScope,
     copies: PathBuf,
@@ -78,7 +78,7 @@ impl Stream {
 
 /// Reads inputs one after another.
 struct Reader {
-    left: VecDeque<FoundInput>,
+    left: VecDeque<ResolvedInput>,
     rows: Rows,
     links: LinkScope,
     copies: PathBuf,
@@ -102,7 +102,7 @@ impl Reader {
         }
     }
 
-    fn begin(&mut self, found: &FoundInput) -> Result<InputRows, ArrowError> {
+    fn begin(&mut self, found: &ResolvedInput) -> Result<InputRows, ArrowError> {
         let input = OneInput::open(&found.location, &sources(), &self.copies);
         let input = input.map_err(|error| {
             self.left.clear();

@@ -31,12 +31,12 @@ def test_spark_reads_a_table_again_without_asking_for_its_data(weft_program, run
     folder = tmp_path
     log = folder / "access.log"
     volumes = [word for name in "ab" for word in ("--volume", folder / name)]
-    face = ["--s3", "127.0.0.1:0", "--s3-keys", folder / "keys.toml", "--s3-log", log, "--s3-log-format", "json"]
+    s3 = ["--s3", "127.0.0.1:0", "--s3-keys", folder / "keys.toml", "--s3-log", log, "--s3-log-format", "json"]
     # What is put into a bucket makes it.
     (folder / "note").write_text("a note")
     for bucket in "lake", "far":
         run_weft("store", "put", folder / "note", f"store://{bucket}/", *volumes)
-    with serving(weft_program, "store", "serve", *volumes, *face) as store:
+    with serving(weft_program, "store", "serve", *volumes, *s3) as store:
         key = store["s3"]["new_key"]
         upstream = {
             "AWS_ENDPOINT_URL": store["s3"]["url"],

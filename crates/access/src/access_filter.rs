@@ -1,40 +1,45 @@
 //! The visibility of captures for a client: the rules that apply to its groups at a time.
 
-use crate::matcher::{Clause, Subject};
+use crate::matcher::{CaptureAttributes, Matcher};
 use crate::rule::Access;
 
 /// The identity of a sight. Two sights with the same id show the same captures of every archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SightId([u8; 32]);
+pub struct AccessFilterId([u8; 32]);
 
 /// The visibility of captures for a client.
 ///
 /// A capture is hidden if a clause of `deny` matches. Other captures are visible if the default is
 /// to allow, or if a clause of `allow` matches.
 #[derive(Debug, Clone)]
-pub struct Sight {
-    id: SightId,
+pub struct AccessFilter {
+    id: AccessFilterId,
     default: Access,
     strict: bool,
-    deny: Vec<Clause>,
+    deny: Vec<Matcher>,
     /// Empty if the default is to allow.
-    allow: Vec<Clause>,
+    allow: Vec<Matcher>,
 }
 
-impl Sight {
+impl AccessFilter {
     /// Returns the sight of a client that sees everything, such as the owner on the command line.
-    pub fn everything() -> Sight {
-        Sight::new(Access::Allow, false, Vec::new(), Vec::new())
+    pub fn everything() -> AccessFilter {
+        AccessFilter::new(Access::Allow, false, Vec::new(), Vec::new())
     }
 
-    pub(crate) fn new(default: Access, strict: bool, deny: Vec<Clause>, allow: Vec<Clause>) -> Sight {
-        let deny = Clause::joined(deny);
+    pub(crate) fn new(
+        default: Access,
+        strict: bool,
+        deny: Vec<Matcher>,
+        allow: Vec<Matcher>,
+    ) -> AccessFilter {
+        let deny = Matcher::joined(deny);
         let allow = match default {
             Access::Allow => Vec::new(),
-            Access::Deny => Clause::joined(allow),
+            Access::Deny => Matcher::joined(allow),
         };
-        let mut sight = Sight {
-            id: SightId([0; 32]),
+        let mut sight = AccessFilter {
+            id: AccessFilterId([0; 32]),
             default,
             strict,
             deny,
@@ -43,25 +48,25 @@ impl Sight {
         // `Debug` of these values prints every field in a fixed order, so two sights have the same
         // text only if they are equal.
         let text = format!("{default:?} {strict} {:?} {:?}", sight.deny, sight.allow);
-        sight.id = SightId(*blake3::hash(text.as_bytes()).as_bytes());
+        sight.id = AccessFilterId(*blake3::hash(text.as_bytes()).as_bytes());
         sight
     }
 
     /// Returns the id.
-    pub fn id(&self) -> SightId {
+    pub fn id(&self) -> AccessFilterId {
         self.id
     }
 
     /// Returns whether nothing is hidden, now or after future loads.
     pub fn sees_everything(&self) -> bool {
-        let is_all = |clause: &Clause| clause.is_of_keys_alone() && clause.keys.is_none();
+        let is_all = |clause: &Matcher| clause.depends_on_key_only() && clause.keys.is_none();
         self.deny.is_empty() && (self.default == Access::Allow || self.allow.iter().any(is_all))
     }
 
     /// Returns whether every URL key alone decides if its captures are visible.
-    pub fn goes_by_keys(&self) -> bool {
+    pub fn depends_on_keys_only(&self) -> bool {
         let mut clauses = self.deny.iter().chain(&self.allow);
-        self.sees_everything() || clauses.all(Clause::is_of_keys_alone)
+        self.sees_everything() || clauses.all(Matcher::depends_on_key_only)
     }
 
     /// Returns whether answers must not depend on hidden captures at all, including the statistics
@@ -76,17 +81,17 @@ impl Sight {
     }
 
     /// Returns the clauses that hide captures.
-    pub fn deny(&self) -> &[Clause] {
+    pub fn deny(&self) -> &[Matcher] {
         &self.deny
     }
 
     /// Returns the clauses that show captures if the default is to deny.
-    pub fn allow(&self) -> &[Clause] {
+    pub fn allow(&self) -> &[Matcher] {
         &self.allow
     }
 
     /// Returns whether a capture is visible.
-    pub fn sees(&self, subject: &Subject<'_>) -> bool {
+    pub fn is_visible(&self, subject: &CaptureAttributes<'_>) -> bool {
         if self.deny.iter().any(|clause| clause.matches(subject)) {
             return false;
         }
@@ -96,8 +101,8 @@ impl Sight {
     /// Returns the range of keys around `url_key` that the rules hide completely, if any. The range
     /// begins at or before the key, or at the first of all keys if it has no start. Its end is
     /// exclusive; without an end it extends to the last key.
-    pub fn hidden_around(&self, url_key: &str) -> Option<(Option<&str>, Option<&str>)> {
-        let of_keys = |clause: &&Clause| clause.is_of_keys_alone();
+    pub fn hidden_key_range(&self, url_key: &str) -> Option<(Option<&str>, Option<&str>)> {
+        let of_keys = |clause: &&Matcher| clause.depends_on_key_only();
         for clause in self.deny.iter().filter(of_keys) {
             match &clause.keys {
                 None => return Some((None, None)),
@@ -126,11 +131,11 @@ impl Sight {
 
     /// Returns whether the captures of a URL key are visible, if the key alone decides it; `None`
     /// if other properties matter.
-    pub fn sees_key(&self, url_key: &str) -> Option<bool> {
-        let found = |clauses: &[Clause]| {
+    pub fn is_key_visible(&self, url_key: &str) -> Option<bool> {
+        let found = |clauses: &[Matcher]| {
             let mut clauses = clauses.iter().filter(|clause| clause.has_key(url_key)).peekable();
             let is_any = clauses.peek().is_some();
-            let is_certain = clauses.any(Clause::is_of_keys_alone);
+            let is_certain = clauses.any(Matcher::depends_on_key_only);
             (is_any, is_certain)
         };
         let (may_be_denied, is_denied) = found(&self.deny);

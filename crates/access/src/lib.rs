@@ -5,10 +5,10 @@
 //!   rule allows it;
 //! - a group that is named in no rule changes nothing: a client only in such groups sees what the
 //!   public sees;
-//! - a [`Sight`] depends only on the rules, the groups and the time, and so does its id. A result
+//! - a [`AccessFilter`] depends only on the rules, the groups and the time, and so does its id. A result
 //!   computed under an id is valid for every client with the same id.
 //!
-//! This crate knows only the properties of captures that rules test ([`Subject`]), and nothing
+//! This crate knows only the properties of captures that rules test ([`CaptureAttributes`]), and nothing
 //! about archives, indexes or HTTP.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
@@ -26,12 +26,12 @@ mod rules;
 mod tokens;
 mod watched_file;
 
-pub use access_filter::{Sight, SightId};
+pub use access_filter::{AccessFilter, AccessFilterId};
 pub use aclj::{AcljError, ImportedRules, import};
-pub use file::{FileError, RightsFile};
+pub use file::{AccessRulesFile, FileError};
 pub use groups::{ADMIN, Groups};
 pub use key_ranges::KeyRanges;
-pub use matcher::{Clause, Subject};
-pub use rule::{Access, Condition, Rule, RuleError};
-pub use rules::Rules;
-pub use tokens::{Bearer, TokensError, TokensFile};
+pub use matcher::{CaptureAttributes, Matcher};
+pub use rule::{Access, AccessRule, Condition, RuleError};
+pub use rules::AccessRules;
+pub use tokens::{TokenHolder, TokensError, TokensFile};

@@ -6,7 +6,7 @@ use crate::key_ranges::KeyRanges;
 
 /// The properties of a capture that rules test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Subject<'s> {
+pub struct CaptureAttributes<'s> {
     /// URL key of the capture.
     pub url_key: &'s str,
     /// Label of its input; empty if it has none.
@@ -22,7 +22,7 @@ pub struct Subject<'s> {
 /// Matches captures that meet all of its conditions. Rules that differ only in their keys, or only
 /// in their digests, share one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clause {
+pub struct Matcher {
     /// Required label of the input.
     pub collection: Option<String>,
     /// Required media type, or kind of media type.
@@ -35,14 +35,14 @@ pub struct Clause {
     pub keys: Option<KeyRanges>,
 }
 
-impl Clause {
+impl Matcher {
     /// Returns whether the URL key meets its condition.
     pub fn has_key(&self, url_key: &str) -> bool {
         self.keys.as_ref().is_none_or(|keys| keys.contains(url_key))
     }
 
     /// Returns whether only the URL key matters.
-    pub fn is_of_keys_alone(&self) -> bool {
+    pub fn depends_on_key_only(&self) -> bool {
         self.collection.is_none()
             && self.mime.is_none()
             && self.digests.is_none()
@@ -73,7 +73,7 @@ impl Clause {
     }
 
     /// Returns whether the clause matches a capture.
-    pub fn matches(&self, subject: &Subject<'_>) -> bool {
+    pub fn matches(&self, subject: &CaptureAttributes<'_>) -> bool {
         // The cheapest tests first; keys last.
         self.has_time(subject.fetch_time_ms)
             && self.has_collection(subject.collection)
@@ -84,11 +84,11 @@ impl Clause {
 
     /// Joins clauses into fewer ones that match the same captures. There may be thousands of rules
     /// with one URL key or digest each. Joined, they cost one binary search.
-    pub(crate) fn joined(clauses: Vec<Clause>) -> Vec<Clause> {
-        let mut joined: Vec<(Clause, Vec<KeyRanges>)> = Vec::new();
+    pub(crate) fn joined(clauses: Vec<Matcher>) -> Vec<Matcher> {
+        let mut joined: Vec<(Matcher, Vec<KeyRanges>)> = Vec::new();
         for mut clause in clauses {
             let keys = clause.keys.take();
-            let is_alike = |(other, of_other): &&mut (Clause, Vec<KeyRanges>)| {
+            let is_alike = |(other, of_other): &&mut (Matcher, Vec<KeyRanges>)| {
                 let differ_in_digests = keys.is_none() && clause.digests.is_some() && other.digests.is_some();
                 other.collection == clause.collection
                     && other.mime == clause.mime
@@ -105,7 +105,7 @@ impl Clause {
                 None => joined.push((clause, keys.into_iter().collect())),
             }
         }
-        let whole = |(clause, keys): (Clause, Vec<KeyRanges>)| Clause {
+        let whole = |(clause, keys): (Matcher, Vec<KeyRanges>)| Matcher {
             keys: (!keys.is_empty()).then(|| KeyRanges::union(keys)),
             ..clause
         };

@@ -6,7 +6,7 @@ use urlkey::KeyRange;
 
 use crate::groups::{ADMIN, Groups};
 use crate::key_ranges::KeyRanges;
-use crate::matcher::{Clause, MimePattern};
+use crate::matcher::{Matcher, MimePattern};
 use crate::rule_fields::RuleFields;
 
 /// Milliseconds per day.
@@ -34,7 +34,7 @@ pub enum Access {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "RuleFields", into = "RuleFields")]
-pub struct Rule {
+pub struct AccessRule {
     /// Whether it allows or denies.
     pub access: Access,
     /// The groups to which it applies; everybody if the list is empty. `public` means clients in no
@@ -163,12 +163,12 @@ pub enum RuleError {
     ButNotAlone,
 }
 
-impl Rule {
+impl AccessRule {
     /// Returns the compiled condition at a time; `None` if the rule has expired.
     ///
     /// # Errors
     /// [`RuleError`].
-    pub fn clause(&self, now_ms: i64) -> Result<Option<Clause>, RuleError> {
+    pub fn clause(&self, now_ms: i64) -> Result<Option<Matcher>, RuleError> {
         let is_bad =
             |name: &&String| name.is_empty() || name.contains(|c: char| c == ',' || c.is_whitespace());
         // No client could ever be in such a group, so a denying rule would hide nothing.
@@ -183,7 +183,7 @@ impl Rule {
         if let Some(name) = self.groups.iter().chain(&self.except).find(is_own) {
             return Err(RuleError::Spelling { name: name.clone() });
         }
-        self.condition.clause(now_ms)
+        self.condition.matcher(now_ms)
     }
 
     /// Returns whether the rule applies to a client in `groups`, who belongs to the public if
@@ -200,9 +200,9 @@ impl Condition {
     ///
     /// # Errors
     /// [`RuleError`].
-    pub fn clause(&self, now_ms: i64) -> Result<Option<Clause>, RuleError> {
+    pub fn matcher(&self, now_ms: i64) -> Result<Option<Matcher>, RuleError> {
         let until = self.until.as_deref().map(|text| bound("until", text));
-        let clause = Clause {
+        let clause = Matcher {
             collection: self.collection.as_deref().map(|label| label.trim().to_owned()),
             mime: self.mime.as_deref().map(mime).transpose()?,
             digests: self

@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rule::{Access, Condition, Rule};
+use crate::rule::{Access, AccessRule, Condition};
 
-/// [`Rule`] as a flat table.
+/// [`AccessRule`] as a flat table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -79,9 +79,9 @@ fn some_groups<'de, D: serde::Deserializer<'de>>(list: D) -> Result<Vec<String>,
     }
 }
 
-impl From<RuleFields> for Rule {
-    fn from(fields: RuleFields) -> Rule {
-        Rule {
+impl From<RuleFields> for AccessRule {
+    fn from(fields: RuleFields) -> AccessRule {
+        AccessRule {
             access: fields.access,
             groups: fields.groups,
             except: fields.except,
@@ -104,8 +104,8 @@ impl From<RuleFields> for Rule {
     }
 }
 
-impl From<Rule> for RuleFields {
-    fn from(rule: Rule) -> RuleFields {
+impl From<AccessRule> for RuleFields {
+    fn from(rule: AccessRule) -> RuleFields {
         let condition = rule.condition;
         RuleFields {
             access: rule.access,

@@ -53,7 +53,7 @@ struct Token {
 
 /// A client that presented a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bearer {
+pub struct TokenHolder {
     /// Groups of the client.
     pub groups: Groups,
     /// Whether the client may administer the archive.
@@ -79,7 +79,7 @@ impl TokensFile {
     ///
     /// # Errors
     /// [`TokensError`]: the file does not exist, or is invalid.
-    pub fn bearer(&self, token: &str, now_ms: i64) -> Result<Option<Bearer>, TokensError> {
+    pub fn bearer(&self, token: &str, now_ms: i64) -> Result<Option<TokenHolder>, TokensError> {
         let tokens = self
             .0
             .read(parsed)
@@ -91,7 +91,7 @@ impl TokensFile {
             Some(until) => rule::first_ms_of(until).is_some_and(|end_ms| now_ms < end_ms),
             None => true,
         };
-        Ok(found.filter(is_in_time).map(|token| Bearer {
+        Ok(found.filter(is_in_time).map(|token| TokenHolder {
             groups: token.groups.clone(),
             is_admin: token.admin,
         }))
@@ -102,16 +102,21 @@ impl TokensFile {
     ///
     /// # Errors
     /// [`TokensError`]. Then the file is unchanged.
-    pub fn make(&self, name: &str, groups: Groups, until: Option<String>) -> Result<String, TokensError> {
+    pub fn issue(&self, name: &str, groups: Groups, until: Option<String>) -> Result<String, TokensError> {
         let is_admin = false;
-        self.make_for(name, Bearer { groups, is_admin }, until)
+        self.issue_for(name, TokenHolder { groups, is_admin }, until)
     }
 
-    /// Like [`TokensFile::make`], for a `bearer` who may administer the archive.
+    /// Like [`TokensFile::issue`], for a `bearer` who may administer the archive.
     ///
     /// # Errors
     /// [`TokensError`]. Then the file is unchanged.
-    pub fn make_for(&self, name: &str, bearer: Bearer, until: Option<String>) -> Result<String, TokensError> {
+    pub fn issue_for(
+        &self,
+        name: &str,
+        bearer: TokenHolder,
+        until: Option<String>,
+    ) -> Result<String, TokensError> {
         if let Some(text) = until.as_deref().filter(|text| rule::first_ms_of(text).is_none()) {
             return Err(self.error(format!("{text:?} is not a date: expected one such as 2030-01-01")));
         }
@@ -134,7 +139,7 @@ impl TokensFile {
     ///
     /// # Errors
     /// [`TokensError`]: there is no token with this name, or the file cannot be written.
-    pub fn withdraw(&self, name: &str) -> Result<(), TokensError> {
+    pub fn revoke(&self, name: &str) -> Result<(), TokensError> {
         self.change(|tokens| match tokens.remove(name) {
             Some(_) => Ok(()),
             None => Err(format!("there is no token {name:?}")),
@@ -189,27 +194,27 @@ mod tests {
         assert!(file.bearer("x", 0).is_err());
         let staff = Groups::listed("staff");
         let token = file
-            .make("room", staff.clone(), Some("1970-01-02".to_owned()))
+            .issue("room", staff.clone(), Some("1970-01-02".to_owned()))
             .unwrap();
-        let other = file.make("other", Groups::listed("guests"), None).unwrap();
-        let of_staff = Bearer {
+        let other = file.issue("other", Groups::listed("guests"), None).unwrap();
+        let of_staff = TokenHolder {
             groups: staff.clone(),
             is_admin: false,
         };
         assert_eq!(file.bearer(&token, 0).unwrap(), Some(of_staff.clone()));
         assert_eq!(file.bearer(&token, rule::DAY_MS).unwrap(), None);
         assert_eq!(file.bearer(&token[1..], 0).unwrap(), None);
-        let admin = Bearer {
+        let admin = TokenHolder {
             is_admin: true,
             ..of_staff
         };
-        let of_admin = file.make_for("operator", admin.clone(), None).unwrap();
+        let of_admin = file.issue_for("operator", admin.clone(), None).unwrap();
         assert_eq!(file.bearer(&of_admin, 0).unwrap(), Some(admin));
         assert!(!std::fs::read_to_string(file.path()).unwrap().contains(&token));
-        file.withdraw("room").unwrap();
+        file.revoke("room").unwrap();
         assert_eq!(file.bearer(&token, 0).unwrap(), None);
         assert!(file.bearer(&other, rule::DAY_MS).unwrap().is_some());
-        assert!(file.withdraw("room").is_err());
+        assert!(file.revoke("room").is_err());
         let mode =
             std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(file.path()).unwrap().permissions());
         assert_eq!(mode & 0o077, 0, "only the owner must have access");

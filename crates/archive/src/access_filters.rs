@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use access::{Groups, RightsFile, Rules, Sight};
+use access::{AccessFilter, AccessRules, AccessRulesFile, Groups};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
@@ -19,32 +19,32 @@ const CACHED_MAX: usize = 1000;
 
 /// The rules of an archive, and the filters made from them.
 pub(crate) struct AccessFilters {
-    file: RightsFile,
-    owner: Arc<Sight>,
+    file: AccessRulesFile,
+    owner: Arc<AccessFilter>,
     cached: Mutex<CachedFilters>,
 }
 
 #[derive(Default)]
 struct CachedFilters {
     /// The rules from which `filters` were made.
-    rules: Option<Arc<Rules>>,
+    rules: Option<Arc<AccessRules>>,
     holds_until_ms: i64,
-    filters: FxHashMap<Groups, Arc<Sight>>,
+    filters: FxHashMap<Groups, Arc<AccessFilter>>,
 }
 
 impl AccessFilters {
     /// Uses the rules in a file, which need not exist.
     pub(crate) fn of_file(path: PathBuf) -> AccessFilters {
         AccessFilters {
-            file: RightsFile::at(path),
-            owner: Arc::new(Sight::everything()),
+            file: AccessRulesFile::at(path),
+            owner: Arc::new(AccessFilter::everything()),
             cached: Mutex::default(),
         }
     }
 
     /// Returns what a client may see now; everything for the owner of the archive, who has no
     /// groups.
-    pub(crate) fn of(&self, groups: Option<&Groups>) -> Result<Arc<Sight>, AskError> {
+    pub(crate) fn of(&self, groups: Option<&Groups>) -> Result<Arc<AccessFilter>, AskError> {
         let Some(groups) = groups else {
             return Ok(Arc::clone(&self.owner));
         };
@@ -59,13 +59,13 @@ impl AccessFilters {
             .is_some_and(|known| Arc::ptr_eq(known, &rules));
         if !is_same || now_ms >= cached.holds_until_ms || cached.filters.len() >= CACHED_MAX {
             cached.filters.clear();
-            cached.holds_until_ms = rules.holds_until_ms(now_ms);
+            cached.holds_until_ms = rules.valid_until_ms(now_ms);
             cached.rules = Some(Arc::clone(&rules));
         }
         if let Some(filter) = cached.filters.get(groups) {
             return Ok(Arc::clone(filter));
         }
-        let filter = rules.sight(groups, now_ms).map_err(|(number, error)| {
+        let filter = rules.filter_for(groups, now_ms).map_err(|(number, error)| {
             AskError::unavailable(format!(
                 "rule {number} of {}: {error}",
                 self.file.path().display()
@@ -77,7 +77,7 @@ impl AccessFilters {
     }
 
     /// Returns the rules, if there are any.
-    pub(crate) fn rules(&self) -> Result<Option<Arc<Rules>>, AskError> {
+    pub(crate) fn rules(&self) -> Result<Option<Arc<AccessRules>>, AskError> {
         self.file.rules().map_err(AskError::unavailable)
     }
 }

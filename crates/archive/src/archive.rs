@@ -15,14 +15,14 @@ use crate::cut::{Cut, CutHolder};
 use crate::cut_epochs::CutEpochs;
 use crate::facts_writer::FactsSettings;
 use crate::files::Files;
-use crate::from_facts::{FactLine, FromFacts};
+use crate::from_facts::{FactsImport, ImportLine};
 use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::own_inputs::own_inputs;
 use crate::owner::{NewArchive, Opening, Owner};
 use crate::question::{
-    Answer, Ask, Cancel, Dump, DumpFormat, DumpRange, DumpRequest, FactsPlace, Job, JobBody, JobState,
-    LoadRequest, Sight,
+    AccessScope, Answer, Ask, Cancel, Dump, DumpFormat, DumpRange, DumpRequest, FactsPlace, Job, JobBody,
+    JobState, LoadRequest,
 };
 use crate::socket::client::{Client, ClientError};
 use crate::{AskError, ErrorCode, OpenError, ask};
@@ -291,7 +291,7 @@ impl Archive {
         let Some(groups) = &self.groups else {
             return Ok(());
         };
-        if self.ask(Sight {})?.body.everything {
+        if self.ask(AccessScope {})?.body.everything {
             Ok(())
         } else {
             Err(AskError::forbidden(ask::refusal_text(what, groups)))
@@ -345,7 +345,7 @@ impl Archive {
         }
     }
 
-    /// Weaves lines read from tables of facts. The line about the tables must already have been
+    /// Applies lines read from tables of facts. The line about the tables must already have been
     /// consumed. `should_continue` is called after each epoch, and returns whether to continue.
     /// Only the owner can do this. It may have other clients meanwhile, but no loads.
     ///
@@ -354,9 +354,9 @@ impl Archive {
     /// cannot be written to. Lines already woven are kept, and the same load continues after them.
     pub fn load_facts(
         &self,
-        lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
-        should_continue: &mut dyn FnMut(&FromFacts) -> bool,
-    ) -> Result<FromFacts, AskError> {
+        lines: &mut dyn Iterator<Item = Result<ImportLine, String>>,
+        should_continue: &mut dyn FnMut(&FactsImport) -> bool,
+    ) -> Result<FactsImport, AskError> {
         self.check_everything("loading")?;
         match &*self.shared.role.read() {
             Role::Owner(owner) => owner.load_facts(lines, should_continue),

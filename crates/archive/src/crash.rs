@@ -18,7 +18,7 @@
 //! | point | state on disk | why it is harmless |
 //! |---|---|---|
 //! | `post.before_rename` | a file under another name, without effect | the next one written replaces it |
-//! | `post.before_weave` | the segment with the lines, missing in the index | opening weaves the rest of the segment |
+//! | `post.before_index` | the segment with the lines, missing in the index | opening indexes the rest of the segment |
 //! | `post.after_pending` | the note of the operation, before its first step | opening does it |
 //! | `post.after_blank` | lines blanked that are still in the index | opening finds them in the index, blanks them again, and removes them |
 //! | `post.before_done` | all done, and the note that it was begun | opening does it again, which changes nothing |
@@ -37,7 +37,7 @@ pub const CRASH_POINTS: [&str; 7] = [
 /// Names of the crash points of posting.
 pub const POSTING_CRASH_POINTS: [&str; 5] = [
     "post.before_rename",
-    "post.before_weave",
+    "post.before_index",
     "post.after_pending",
     "post.after_blank",
     "post.before_done",

@@ -15,7 +15,7 @@ pub(crate) struct CutEpochs {
 
 impl CutEpochs {
     pub(crate) fn of(snapshot: &Snapshot) -> Result<CutEpochs, AskError> {
-        let note = snapshot.note_beside()?;
+        let note = snapshot.external_note()?;
         let facts = note.as_deref().and_then(facts::Note::of_bytes);
         Ok(CutEpochs {
             epoch: snapshot.epoch().0,

@@ -13,8 +13,8 @@ use std::time::Duration;
 use extract::Capture;
 use facts::{Fact, Facts, FactsError, FileDamage, Note, Settings, Source, TableSum, TakenBack};
 use index::{
-    Arriving, Batch, CaptureRow, Epoch, EpochReport, InputId, LedgerEntry, TakeBack, TakeBackError, TakeDown,
-    TookDown, Weave,
+    Batch, CaptureRow, Epoch, EpochReport, Index, InputId, LedgerEntry, NewCaptures, RollBack, TakeBackError,
+    TakedownOutcome, TakedownRequest,
 };
 use inputs::is_address;
 use parking_lot::Mutex;
@@ -70,7 +70,7 @@ impl FactsSettings {
 
 /// Why an epoch, or its facts, could not be written.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum WeaveError {
+pub(crate) enum EpochError {
     #[error(transparent)]
     Index(#[from] index::ApplyError),
     #[error("facts: {0}")]
@@ -133,7 +133,7 @@ impl FactsWriter {
     pub(crate) fn open(
         settings: &FactsSettings,
         place: Arc<dyn FileStore>,
-        weave: &Weave,
+        index: &Index,
         opened_for: OpenMode,
     ) -> FactsWriter {
         let mut of_tables = Settings::default();
@@ -147,9 +147,9 @@ impl FactsWriter {
         match opened_for {
             OpenMode::Reading => {}
             OpenMode::Asking if in_store => {}
-            OpenMode::Writing if in_store => tables.clone().publish_in_thread(weave),
+            OpenMode::Writing if in_store => tables.clone().publish_in_thread(index),
             OpenMode::Asking | OpenMode::Writing => {
-                unpublished(tables.publish(weave, &mut tables.last.lock()).err())
+                unpublished(tables.publish(index, &mut tables.last.lock()).err())
             }
         }
         FactsWriter {
@@ -173,20 +173,20 @@ impl FactsWriter {
     }
 
     /// Publishes the last note, if that was not done.
-    pub(crate) fn publish_noted(&self, weave: &Weave) -> Result<(), WeaveError> {
-        self.tables.publish(weave, &mut self.tables.last.lock())
+    pub(crate) fn publish_noted(&self, index: &Index) -> Result<(), EpochError> {
+        self.tables.publish(index, &mut self.tables.last.lock())
     }
 
     /// Runs `commit`, which commits a note in the index, and publishes the note. Only one such
-    /// operation runs at a time: the index keeps only the last note, and loads weave on one thread
+    /// operation runs at a time: the index keeps only the last note, and loads write to it on one thread
     /// and register inputs on another.
-    fn in_turn<T, E: From<WeaveError>>(
+    fn in_turn<T, E: From<EpochError>>(
         &self,
-        weave: &Weave,
+        index: &Index,
         commit: impl FnOnce(&mut Option<Note>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut last = self.tables.last.lock();
-        self.tables.publish(weave, &mut last)?;
+        self.tables.publish(index, &mut last)?;
         let mut note = None;
         let done = commit(&mut note);
         *last = match (&done, note) {
@@ -195,26 +195,26 @@ impl FactsWriter {
             (Ok(_), None) => Last::Published,
         };
         let done = done?;
-        self.tables.publish(weave, &mut last)?;
+        self.tables.publish(index, &mut last)?;
         Ok(done)
     }
 
-    /// Weaves a batch together with its facts.
-    pub(crate) fn apply(&self, weave: &Weave, batch: Batch) -> Result<EpochReport, WeaveError> {
-        self.in_turn(weave, |noted| {
-            let mut stage = |arriving: Arriving<'_>| {
+    /// Applies a batch together with its facts.
+    pub(crate) fn apply(&self, index: &Index, batch: Batch) -> Result<EpochReport, EpochError> {
+        self.in_turn(index, |noted| {
+            let mut stage = |arriving: NewCaptures<'_>| {
                 let note = self.stage(arriving).map_err(in_facts)?;
                 Ok(noted.insert(note).to_bytes())
             };
-            Ok(weave.apply_with(batch, Some(&mut stage))?)
+            Ok(index.apply_with_external(batch, Some(&mut stage))?)
         })
     }
 
-    /// Takes an input back ([`Weave::take_back`]), including its facts.
-    pub(crate) fn take_back<E: From<WeaveError> + From<TakeBackError>>(
+    /// Takes an input back ([`Index::take_back`]), including its facts.
+    pub(crate) fn take_back<E: From<EpochError> + From<TakeBackError>>(
         &self,
-        weave: &Weave,
-        (id, to): (InputId, &TakeBack),
+        index: &Index,
+        (id, to): (InputId, &RollBack),
         reread: &mut dyn FnMut(&CaptureRow) -> Result<Capture, String>,
     ) -> Result<(), E> {
         let taken_back = TakenBack {
@@ -222,28 +222,28 @@ impl FactsWriter {
             from_offset: to.bytes_done,
         };
         let note = |epoch: Epoch| Note::of_taken_back(epoch.0, taken_back);
-        self.in_turn(weave, |noted| {
-            let report = weave.take_back(id, to, reread, Some(&|epoch| note(epoch).to_bytes()))?;
+        self.in_turn(index, |noted| {
+            let report = index.take_back(id, to, reread, Some(&|epoch| note(epoch).to_bytes()))?;
             *noted = Some(note(report.epoch));
             Ok(())
         })
     }
 
-    /// Takes captures down ([`Weave::take_down`]), including their facts.
-    pub(crate) fn take_down<E: From<WeaveError> + From<TakeBackError>>(
+    /// Takes captures down ([`Index::take_down`]), including their facts.
+    pub(crate) fn take_down<E: From<EpochError> + From<TakeBackError>>(
         &self,
-        weave: &Weave,
-        asked: &TakeDown,
+        index: &Index,
+        asked: &TakedownRequest,
         reread: &mut dyn FnMut(&CaptureRow) -> Result<Capture, String>,
-    ) -> Result<TookDown, E> {
-        self.in_turn(weave, |noted| {
+    ) -> Result<TakedownOutcome, E> {
+        self.in_turn(index, |noted| {
             let written = Mutex::new(None);
             let note = |epoch: Epoch, captures: &[(InputId, u64)]| {
                 let captures = captures.iter().map(|(input, offset)| (input.0, *offset));
                 let note = Note::of_taken_down(epoch.0, captures);
                 written.lock().insert(note).to_bytes()
             };
-            let took_down = weave.take_down(asked, reread, Some(&note))?;
+            let took_down = index.take_down(asked, reread, Some(&note))?;
             *noted = written.into_inner();
             Ok(took_down)
         })
@@ -251,9 +251,9 @@ impl FactsWriter {
 
     /// Removes files and commits that the tables no longer need. Returns descriptions of those that
     /// remain.
-    pub(crate) fn purge(&self, weave: &Weave) -> Result<Vec<String>, WeaveError> {
+    pub(crate) fn purge(&self, index: &Index) -> Result<Vec<String>, EpochError> {
         let mut last = self.tables.last.lock();
-        self.tables.publish(weave, &mut last)?;
+        self.tables.publish(index, &mut last)?;
         if let Some(address) = &self.tables.address {
             return Ok(vec![format!(
                 "the tables in {address} keep old files until they are vacuumed (weft sql maintain)"
@@ -266,16 +266,16 @@ impl FactsWriter {
         Ok(purged.checkpoints.into_iter().map(stays).collect())
     }
 
-    /// Registers an input ([`Weave::register_input`]). If it gets another name, so do its facts.
+    /// Registers an input ([`Index::register_input`]). If it gets another name, so do its facts.
     pub(crate) fn register(
         &self,
-        weave: &Weave,
+        index: &Index,
         entry: LedgerEntry,
         continues: Option<InputId>,
-    ) -> Result<(InputId, LedgerEntry), WeaveError> {
-        self.in_turn(weave, |noted| {
+    ) -> Result<(InputId, LedgerEntry), EpochError> {
+        self.in_turn(index, |noted| {
             let mut rename = |id: InputId, name: &str| {
-                let epoch = weave.snapshot().epoch().0;
+                let epoch = index.snapshot().epoch().0;
                 let note = self
                     .tables
                     .facts
@@ -283,11 +283,11 @@ impl FactsWriter {
                     .map_err(in_facts)?;
                 Ok(noted.insert(note).to_bytes())
             };
-            Ok(weave.register_input_with(entry, continues, Some(&mut rename))?)
+            Ok(index.register_input_with(entry, continues, Some(&mut rename))?)
         })
     }
 
-    fn stage<'a>(&self, arriving: Arriving<'a>) -> Result<Note, FactsError> {
+    fn stage<'a>(&self, arriving: NewCaptures<'a>) -> Result<Note, FactsError> {
         let fact = |(id, entry, capture): (InputId, &'a LedgerEntry, &'a Capture)| Fact {
             source: Source {
                 id: id.0.into(),
@@ -333,16 +333,16 @@ impl FactsWriter {
 
 impl Tables {
     /// Publishes the committed note, if that was not done.
-    fn publish(&self, weave: &Weave, last: &mut Last) -> Result<(), WeaveError> {
+    fn publish(&self, index: &Index, last: &mut Last) -> Result<(), EpochError> {
         if let Last::Unknown = *last {
-            *last = noted(weave)?;
+            *last = noted(index)?;
         }
         Ok(self.publish_known(last)?)
     }
 
     fn publish_known(&self, last: &mut Last) -> Result<(), FactsError> {
         if let Last::Noted(note) = last
-            && !self.facts.has(note)?
+            && !self.facts.is_published(note)?
         {
             self.facts.publish(note)?;
         }
@@ -351,9 +351,9 @@ impl Tables {
     }
 
     /// Publishes on a separate thread, so that opening does not wait for a store.
-    fn publish_in_thread(self: Arc<Tables>, weave: &Weave) {
+    fn publish_in_thread(self: Arc<Tables>, index: &Index) {
         // Read the index here, because the thread must not keep it open.
-        let found = match noted(weave) {
+        let found = match noted(index) {
             Ok(found) => found,
             Err(error) => return unpublished(Some(error)),
         };
@@ -365,7 +365,7 @@ impl Tables {
         let begun = in_thread(move || {
             let mut last = self.last.lock();
             if !matches!(*last, Last::Unknown) {
-                unpublished(self.publish_known(&mut last).err().map(WeaveError::Facts));
+                unpublished(self.publish_known(&mut last).err().map(EpochError::Facts));
             }
         });
         if let Err(error) = begun {
@@ -392,19 +392,19 @@ fn in_thread(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
 }
 
 /// Returns what the index notes about the last epoch that had facts.
-fn noted(weave: &Weave) -> Result<Last, WeaveError> {
-    let note = weave
+fn noted(index: &Index) -> Result<Last, EpochError> {
+    let note = index
         .snapshot()
-        .note_beside()
+        .external_note()
         .map_err(index::ApplyError::Snapshot)?;
     match note.as_deref().map(Note::of_bytes) {
         None => Ok(Last::Published),
         Some(Some(note)) => Ok(Last::Noted(note)),
-        Some(None) => Err(WeaveError::Note),
+        Some(None) => Err(EpochError::Note),
     }
 }
 
-fn unpublished(error: Option<WeaveError>) {
+fn unpublished(error: Option<EpochError>) {
     if let Some(error) = error {
         tracing::warn!(%error, "cannot publish the facts of the last epoch; the next load tries again");
     }

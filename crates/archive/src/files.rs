@@ -12,8 +12,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use extract::{DocumentScope, LinkScope};
 use engine::{Overlay, make_readable};
+use extract::{DocumentScope, LinkScope};
 use serde::{Deserialize, Serialize};
 
 use crate::OpenError;

@@ -1,6 +1,6 @@
-//! Weaves an archive from tables of facts, without the files from which they were made.
+//! Fills an archive from tables of facts, without the files from which they were made.
 //!
-//! Another program reads the tables and passes their content as lines ([`FactLine`]): input by
+//! Another program reads the tables and passes their content as lines ([`ImportLine`]): input by
 //! input, the captures of each by offset. An input is woven as if it had been read: into the same
 //! epochs, ledger, facts and search index. So a load that is stopped or killed continues where it
 //! was, and an input that the archive already has adds nothing.
@@ -19,7 +19,7 @@ use crate::{AskError, crash};
 /// A line read from tables of facts.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FactLine {
+pub enum ImportLine {
     /// The first line, about the content of the tables.
     Tables {
         /// Which links they contain.
@@ -74,7 +74,7 @@ pub struct QuarantinedSpan {
 
 /// Progress of a load from facts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct FromFacts {
+pub struct FactsImport {
     /// Number of inputs woven to their end.
     pub inputs_done: u64,
     /// Number of inputs that the archive already had.
@@ -87,33 +87,33 @@ pub struct FromFacts {
     pub epoch: u64,
 }
 
-impl FromFacts {
+impl FactsImport {
     /// Returns the number of captures read.
     pub fn captures_read(&self) -> u64 {
         self.captures + self.captures_known
     }
 }
 
-/// Weaves lines until the last one, or until `should_continue` returns `false`. Then everything so far is
+/// Applies lines until the last one, or until `should_continue` returns `false`. Then everything so far is
 /// woven, and the next load continues there.
-pub(crate) fn weave_lines(
+pub(crate) fn apply_lines(
     open: &OpenArchive,
-    lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
-    should_continue: &mut dyn FnMut(&FromFacts) -> bool,
-) -> Result<FromFacts, AskError> {
+    lines: &mut dyn Iterator<Item = Result<ImportLine, String>>,
+    should_continue: &mut dyn FnMut(&FactsImport) -> bool,
+) -> Result<FactsImport, AskError> {
     open.writable()?;
     open.jobs.while_idle(|| {
         // After an error, such as a full disk, the index refuses writes until it is opened again.
-        open.weave.recover().map_err(AskError::internal)?;
+        open.index.recover().map_err(AskError::internal)?;
         open.catch_up_search().map_err(AskError::internal)?;
-        let mut weaving = Weaving::new(open);
-        let outcome = weaving.all(lines, should_continue);
+        let mut import = Import::new(open);
+        let outcome = import.all(lines, should_continue);
         // Even after a failure, everything that was woven must become searchable.
         let flushed = open.flush_search().map_err(AskError::internal);
         outcome?;
         flushed?;
-        weaving.sums.epoch = open.weave.snapshot().epoch().0;
-        Ok(weaving.sums)
+        import.sums.epoch = open.index.snapshot().epoch().0;
+        Ok(import.sums)
     })?
 }
 
@@ -130,7 +130,7 @@ struct Current {
     records: u64,
 }
 
-struct Weaving<'a> {
+struct Import<'a> {
     open: &'a OpenArchive,
     epoch_bytes: u64,
     batch: Batch,
@@ -141,12 +141,12 @@ struct Weaving<'a> {
     /// The input being skipped, with the offsets of captures whose takedown is undone: these are
     /// added again.
     returning: Option<(InputId, HashSet<u64>)>,
-    sums: FromFacts,
+    sums: FactsImport,
 }
 
-impl<'a> Weaving<'a> {
-    fn new(open: &'a OpenArchive) -> Weaving<'a> {
-        Weaving {
+impl<'a> Import<'a> {
+    fn new(open: &'a OpenArchive) -> Import<'a> {
+        Import {
             open,
             epoch_bytes: open.memory.epoch_bytes(),
             batch: Batch::default(),
@@ -154,29 +154,29 @@ impl<'a> Weaving<'a> {
             batch_begun: system::now(),
             current: None,
             returning: None,
-            sums: FromFacts::default(),
+            sums: FactsImport::default(),
         }
     }
 
     fn all(
         &mut self,
-        lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
-        should_continue: &mut dyn FnMut(&FromFacts) -> bool,
+        lines: &mut dyn Iterator<Item = Result<ImportLine, String>>,
+        should_continue: &mut dyn FnMut(&FactsImport) -> bool,
     ) -> Result<(), AskError> {
         let mut is_whole = false;
         for line in lines {
             match line.map_err(AskError::internal)? {
-                FactLine::Tables { .. } => {
+                ImportLine::Tables { .. } => {
                     return Err(AskError::bad_request(
                         "the line about the tables must come first, and only once",
                     ));
                 }
-                FactLine::Input(input) => {
+                ImportLine::Input(input) => {
                     self.end_input();
                     self.begin_input(input)?;
                 }
-                FactLine::Capture(capture) => self.add(*capture)?,
-                FactLine::End => {
+                ImportLine::Capture(capture) => self.add(*capture)?,
+                ImportLine::End => {
                     self.end_input();
                     is_whole = true;
                     break;
@@ -210,12 +210,12 @@ impl<'a> Weaving<'a> {
         );
         let (id, entry) = self
             .open
-            .weave
+            .index
             .register_input(asked, None)
             .map_err(AskError::internal)?;
         if matches!(entry.state, InputState::Done | InputState::TakenDown) {
             self.sums.inputs_known += 1;
-            let returning = self.open.weave.returning(id).map_err(AskError::from)?;
+            let returning = self.open.index.returning(id).map_err(AskError::from)?;
             let offsets = returning.into_iter().map(|kept_out| kept_out.offset).collect();
             self.returning = Some((id, offsets));
             return Ok(());
@@ -319,11 +319,11 @@ impl<'a> Weaving<'a> {
             });
         }
         let report = match &self.open.facts {
-            Some(facts) => facts.apply(&self.open.weave, batch).map_err(AskError::internal)?,
-            None => self.open.weave.apply(batch).map_err(AskError::internal)?,
+            Some(facts) => facts.apply(&self.open.index, batch).map_err(AskError::internal)?,
+            None => self.open.index.apply(batch).map_err(AskError::internal)?,
         };
         crash::point("from_facts.after_epoch");
-        let snapshot = self.open.weave.snapshot();
+        let snapshot = self.open.index.snapshot();
         self.sums.epoch = snapshot.epoch().0;
         let fed = self.open.feed_search(std::iter::once((report, snapshot)));
         fed.map_err(AskError::internal)

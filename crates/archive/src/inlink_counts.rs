@@ -4,7 +4,7 @@
 //! Invariant: an entry records the epoch and the filter for which it was counted, and is used for no
 //! other.
 
-use access::SightId;
+use access::AccessFilterId;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -15,7 +15,7 @@ const CACHE_BYTES: u64 = 16 << 20;
 const ENTRY_BYTES: u64 = 128;
 
 /// The filter, and the URL key.
-type CacheKey = (SightId, Box<str>);
+type CacheKey = (AccessFilterId, Box<str>);
 
 /// In-links, and those from other domains.
 type Counts = (u64, u64);
@@ -43,7 +43,7 @@ impl InlinkCounts {
     /// Returns the counts of a URL key at an epoch, from the cache or from `count`.
     pub(crate) fn get_or_count<E>(
         &self,
-        filter: SightId,
+        filter: AccessFilterId,
         epoch: u64,
         url_key: &str,
         count: impl FnOnce() -> Result<Counts, E>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use extract::{DocumentReader, Documents};
-use index::{EpochReport, Snapshot, TakedownRules, Weave};
+use index::{EpochReport, Index, Snapshot, TakedownRules};
 use inputs::{DigestCache, Sources};
 use parking_lot::Mutex;
 use search::SearchIndex;
@@ -32,7 +32,7 @@ pub(crate) struct OpenArchive {
     /// Sources of inputs.
     pub(crate) sources: Sources,
     pub(crate) known_digests: DigestCache,
-    pub(crate) weave: Weave,
+    pub(crate) index: Index,
     pub(crate) search: SearchIndex,
     /// Facts, which follow the epochs of the index; absent if the archive keeps none.
     pub(crate) facts: Option<FactsWriter>,
@@ -68,7 +68,7 @@ impl OpenArchive {
         opened_for: OpenMode,
     ) -> Result<OpenArchive, OpenError> {
         let dir = || files.dir().display().to_string();
-        let weave = Weave::open(&files.index(), Some(settings.links), memory.index()).map_err(|error| {
+        let index = Index::open(&files.index(), Some(settings.links), memory.index()).map_err(|error| {
             OpenError::Index {
                 dir: dir(),
                 message: error.to_string(),
@@ -81,9 +81,9 @@ impl OpenArchive {
             })?;
         let facts = settings.facts.as_ref().map(|settings| {
             let place = place_of(settings, &files.facts(), &sources);
-            let facts = FactsWriter::open(settings, place, &weave, opened_for);
-            if opened_for == OpenMode::Writing && weave.lost_epochs().is_some() {
-                facts.roll_back(weave.snapshot().epoch());
+            let facts = FactsWriter::open(settings, place, &index, opened_for);
+            if opened_for == OpenMode::Writing && index.lost_epochs().is_some() {
+                facts.roll_back(index.snapshot().epoch());
             }
             facts
         });
@@ -97,7 +97,7 @@ impl OpenArchive {
             settings,
             memory,
             sources,
-            weave,
+            index,
             feeding: Mutex::new(
                 FeedState::at(search.covered_epoch()).with_progress(Arc::clone(&search_progress)),
             ),
@@ -145,7 +145,7 @@ impl OpenArchive {
     }
 
     fn catch_up(&self, fed: &mut FeedState) -> Result<(), FeedError> {
-        let snapshot = self.weave.snapshot();
+        let snapshot = self.index.snapshot();
         // If this fails, the search index itself knows what it lacks.
         let outcome = if fed.has_deferred() && feed::settle(&self.search, fed, &snapshot).is_ok() {
             self.search.flush().map(drop).map_err(FeedError::from)
@@ -179,7 +179,7 @@ impl OpenArchive {
         match self.catch_up_search() {
             // A search index that covers a later epoch than the index would return pages that the
             // index does not have, so it must not answer.
-            Err(FeedError::Search(error)) if error.covered_epoch <= self.weave.snapshot().epoch().0 => {
+            Err(FeedError::Search(error)) if error.covered_epoch <= self.index.snapshot().epoch().0 => {
                 tracing::warn!(%error, "cannot update the search index");
                 Ok(())
             }
@@ -202,7 +202,7 @@ impl OpenArchive {
     /// one. Returns the number of pages.
     pub(crate) fn rebuild_search(&self, made: &mut dyn FnMut(u64)) -> Result<u64, FeedError> {
         let mut fed = self.feeding.lock();
-        let snapshot = self.weave.snapshot();
+        let snapshot = self.index.snapshot();
         let pages = feed::rebuild(&self.search, &snapshot, made)?;
         fed.settle_at(snapshot.epoch().0);
         Ok(pages)

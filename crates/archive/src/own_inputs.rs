@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use inputs::{InputSource, Stat, open_file};
+use inputs::{InputSource, InputStat, open_file};
 use warc::Input;
 
 use crate::files::Files;
@@ -42,11 +42,11 @@ impl InputSource for OwnInputs {
         address.starts_with(POSTED)
     }
 
-    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
+    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<InputStat>>> {
         let of = |address: &&str| match self.path(address)?.metadata() {
-            Ok(metadata) => Ok(Some(Stat {
+            Ok(metadata) => Ok(Some(InputStat {
                 size: metadata.len(),
-                ..Stat::default()
+                ..InputStat::default()
             })),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -54,11 +54,11 @@ impl InputSource for OwnInputs {
         addresses.iter().map(of).collect()
     }
 
-    fn list(&self, _folder: &str) -> io::Result<Vec<(String, Stat)>> {
+    fn list(&self, _folder: &str) -> io::Result<Vec<(String, InputStat)>> {
         Err(ErrorKind::Unsupported.into())
     }
 
-    fn open(&self, address: &str, _seen: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
+    fn open(&self, address: &str, _seen: Option<&InputStat>) -> io::Result<Arc<dyn Input>> {
         Ok(Arc::new(open_file(&self.path(address)?)?))
     }
 }

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use crate::cut_epochs::CutEpochs;
 use crate::facts_writer::{FactsSettings, OpenMode};
 use crate::files::{ArchiveSettings, FORMAT, Files};
-use crate::from_facts::{self, FactLine, FromFacts};
+use crate::from_facts::{self, FactsImport, ImportLine};
 use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::open_archive::OpenArchive;
@@ -155,15 +155,15 @@ impl Owner {
 
     pub(crate) fn load_facts(
         &self,
-        lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
-        should_continue: &mut dyn FnMut(&FromFacts) -> bool,
-    ) -> Result<FromFacts, AskError> {
-        from_facts::weave_lines(self.opened()?, lines, should_continue)
+        lines: &mut dyn Iterator<Item = Result<ImportLine, String>>,
+        should_continue: &mut dyn FnMut(&FactsImport) -> bool,
+    ) -> Result<FactsImport, AskError> {
+        from_facts::apply_lines(self.opened()?, lines, should_continue)
     }
 
     /// Returns the newest snapshot.
     pub(crate) fn snapshot(&self) -> Result<Snapshot, AskError> {
-        Ok(self.opened()?.weave.snapshot())
+        Ok(self.opened()?.index.snapshot())
     }
 
     fn opened(&self) -> Result<&OpenArchive, AskError> {
@@ -188,7 +188,7 @@ impl Answerer for OwnerAnswerer {
 
     fn dump(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError> {
         let snapshot = match request.cut {
-            None => self.open.weave.snapshot(),
+            None => self.open.index.snapshot(),
             Some(cut) => self.cuts.lock().get(&cut).cloned().ok_or_else(|| {
                 // The owner that held it has ended.
                 AskError::unavailable("the owner of the archive changed since the request began; try again")
@@ -198,7 +198,7 @@ impl Answerer for OwnerAnswerer {
     }
 
     fn hold(&self) -> Result<(u64, CutEpochs), AskError> {
-        let snapshot = self.open.weave.snapshot();
+        let snapshot = self.open.index.snapshot();
         let of = CutEpochs::of(&snapshot)?;
         // Random, so that a cut of an earlier owner is not mistaken for one of its successor.
         let cut = system::random();

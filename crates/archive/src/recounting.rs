@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use index::{Fingerprints, Recount, Referred, Snapshot, SnapshotError, TakedownRules};
+use index::{Fingerprints, Recount, ReferenceHashes, Snapshot, SnapshotError, TakedownRules};
 use parking_lot::Mutex;
 
 use crate::load::ExtractedChunk;
@@ -49,7 +49,7 @@ pub(crate) struct Recounting {
 impl Recounting {
     /// Puts temporary files into `dir`. Of captures that revisits may refer to, only those that the
     /// other archive's revisits refer to are held.
-    pub(crate) fn new(dir: &Path, referred: Option<&Referred>) -> Recounting {
+    pub(crate) fn new(dir: &Path, referred: Option<&ReferenceHashes>) -> Recounting {
         let recount = Recount::new(dir);
         let recount = match referred {
             Some(referred) => recount.with_referred(referred.clone()),

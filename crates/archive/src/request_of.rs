@@ -22,7 +22,7 @@ const LOOK_MAX: Duration = Duration::from_secs(2);
 
 /// An HTTP request, as sent to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SentRequest {
+pub struct RequestRecord {
     /// Method of the request.
     pub method: String,
     /// Media type of its body with parameters, if any.
@@ -37,7 +37,7 @@ pub struct SentRequest {
 /// # Errors
 /// [`RecordError`] if the record of the capture cannot be read. Bytes after it need not be records,
 /// so they cause no error.
-pub fn request_of(sources: &Sources, record: &RecordBody) -> Result<Option<SentRequest>, RecordError> {
+pub fn request_record(sources: &Sources, record: &RecordBody) -> Result<Option<RequestRecord>, RecordError> {
     let interrupt = Interrupt::after(LOOK_MAX);
     let answer = open_record(sources, record, &interrupt)?;
     let id = answer
@@ -87,7 +87,7 @@ fn belongs(request: &Record, url: &str, id: &str, concurrent: &str) -> bool {
 }
 
 /// Parses the block of a request.
-fn sent(request: &Record) -> Option<SentRequest> {
+fn sent(request: &Record) -> Option<RequestRecord> {
     if !request.body_is_whole() {
         return None;
     }
@@ -99,7 +99,7 @@ fn sent(request: &Record) -> Option<SentRequest> {
             .eq_ignore_ascii_case("content-type")
             .then(|| value.trim().to_owned())
     });
-    Some(SentRequest {
+    Some(RequestRecord {
         method: head.split_whitespace().next()?.to_owned(),
         content_type: content_type.unwrap_or_default(),
         body: body.to_vec(),

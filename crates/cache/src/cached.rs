@@ -33,7 +33,7 @@ const ATTEMPTS_MAX: u32 = 4;
 pub struct CachedOrigin(ReadContext);
 
 /// Bytes of a version.
-pub struct Got {
+pub struct ObjectRead {
     /// The version.
     pub description: Arc<Description>,
     /// The range of bytes in `body`.
@@ -44,7 +44,7 @@ pub struct Got {
 
 impl Cache {
     /// Returns a store that a user reads through this tier.
-    pub fn over(&self, origin: Arc<dyn Origin>, user: User) -> CachedOrigin {
+    pub fn origin_reader(&self, origin: Arc<dyn Origin>, user: User) -> CachedOrigin {
         let gauge = self.0.gauge(origin.root());
         CachedOrigin(ReadContext {
             tier: self.0.clone(),
@@ -77,7 +77,7 @@ impl CachedOrigin {
     ///
     /// # Errors
     /// Errors of the origin; [`OriginError::Range`] if the range is beyond the end of the object.
-    pub async fn get(&self, path: &str, wanted: Option<GetRange>) -> Result<Got, OriginError> {
+    pub async fn get(&self, path: &str, wanted: Option<GetRange>) -> Result<ObjectRead, OriginError> {
         add(&self.0.counts().reads, 1);
         let treatment = self.treatment(path);
         if !treatment.is_cached {
@@ -108,7 +108,7 @@ impl CachedOrigin {
         path: &str,
         of: &Arc<Description>,
         wanted: Option<GetRange>,
-    ) -> Result<Got, OriginError> {
+    ) -> Result<ObjectRead, OriginError> {
         add(&self.0.counts().reads, 1);
         let treatment = self.treatment(path);
         if !treatment.is_cached {
@@ -178,7 +178,7 @@ impl CachedOrigin {
         path: &str,
         of: Option<&Description>,
         wanted: Option<GetRange>,
-    ) -> Result<Got, OriginError> {
+    ) -> Result<ObjectRead, OriginError> {
         let answer = self.0.origin.get(path, of, wanted).await?;
         let counts = self.0.counts_of();
         let body = answer.body.inspect(move |piece| {
@@ -186,14 +186,18 @@ impl CachedOrigin {
                 add(&counts.passed_bytes, piece.len() as u64);
             }
         });
-        Ok(Got {
+        Ok(ObjectRead {
             description: Arc::new(answer.description),
             range: answer.range,
             body: body.boxed(),
         })
     }
 
-    async fn read(&self, version: &Arc<Version>, wanted: Option<&GetRange>) -> Result<Got, OriginError> {
+    async fn read(
+        &self,
+        version: &Arc<Version>,
+        wanted: Option<&GetRange>,
+    ) -> Result<ObjectRead, OriginError> {
         let size_bytes = version.info.description.size_bytes;
         let range = resolve(wanted, size_bytes)?;
         let mut reader = Reader::new(self.0.clone(), version.clone(), range.clone());
@@ -205,7 +209,7 @@ impl CachedOrigin {
                 reading.tier.known.forget(&address);
             }
         });
-        Ok(Got {
+        Ok(ObjectRead {
             description: Arc::new(version.info.description.clone()),
             range,
             body: stream::iter(first.map(Ok)).chain(rest).boxed(),

@@ -196,7 +196,7 @@ impl Cache {
         path: &str,
         mut progress: impl FnMut(u64) + Send,
     ) -> Result<u64, OriginError> {
-        let through = self.over(origin, User::Warm);
+        let through = self.origin_reader(origin, User::Warm);
         let got = through.get(path, None).await?;
         let description = got.description.clone();
         let mut body = got.body;

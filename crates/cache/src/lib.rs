@@ -1,6 +1,6 @@
 //! A cache of memory and disk for reads of remote objects.
 //!
-//! [`Cache`] is a tier; [`Cache::over`] reads an [`Origin`] through it, [`CachedStore`] any
+//! [`Cache`] is a tier; [`Cache::origin_reader`] reads an [`Origin`] through it, [`CachedStore`] any
 //! [`object_store::ObjectStore`].
 //!
 //! Invariants:
@@ -38,7 +38,7 @@ mod tier;
 mod upkeep;
 mod versions;
 
-pub use cached::{CachedOrigin, Got, resolve};
+pub use cached::{CachedOrigin, ObjectRead, resolve};
 pub use control::{CachedObject, Stats, StoreRow, UserRow};
 pub use counts::{User, UserStats};
 pub use directory::DirectoryStats;
@@ -50,4 +50,4 @@ pub use settings::{Directory, Rule, SETTINGS_FILE, Settings, SettingsError};
 pub use size::Size;
 pub use store::{CachedStore, StoreOrigin};
 pub use tier::Cache;
-pub use upkeep::Written;
+pub use upkeep::ProgramStats;

@@ -17,7 +17,7 @@ use object_store::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::cached::{CachedOrigin, Got};
+use crate::cached::{CachedOrigin, ObjectRead};
 use crate::counts::User;
 use crate::origin::{Answer, Cause, Description, Origin, OriginError, Validator};
 use crate::tier::Cache;
@@ -42,7 +42,7 @@ impl CachedStore {
     pub fn new(cache: &Cache, origin: StoreOrigin, user: User) -> CachedStore {
         let store = origin.store.clone();
         CachedStore {
-            reads: cache.over(Arc::new(origin), user),
+            reads: cache.origin_reader(Arc::new(origin), user),
             store,
         }
     }
@@ -274,7 +274,7 @@ impl StoreOrigin {
 }
 
 impl CachedStore {
-    fn result(&self, path: &Path, got: Got) -> GetResult {
+    fn result(&self, path: &Path, got: ObjectRead) -> GetResult {
         let (meta, attributes) = meta(path, &got.description);
         let location = path.to_string();
         let body = got.body.map_err(move |error| to_store_error(&location, error));
@@ -328,7 +328,7 @@ impl ObjectStore for CachedStore {
         let described = self.reads.describe(location.as_ref()).await.map_err(to_error)?;
         options.check_preconditions(&meta(location, &described).0)?;
         let got = if options.head {
-            Got {
+            ObjectRead {
                 range: 0..described.size_bytes,
                 description: described,
                 body: futures_util::stream::empty().boxed(),

@@ -134,7 +134,7 @@ impl Cache {
 
     /// Waits until all fetched blocks are on the disks, for at most `time_max`. Returns whether
     /// they are.
-    pub async fn settled(&self, time_max: Duration) -> bool {
+    pub async fn wait_until_stored(&self, time_max: Duration) -> bool {
         let began = system::now();
         // Readers receive their bytes before the blocks are queued for the disk.
         while !self.0.flights.is_idle() && system::since(began) < time_max {

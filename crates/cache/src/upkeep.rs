@@ -35,7 +35,7 @@ struct State {
 
 /// Statistics of a program, as stored in a directory.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Written {
+pub struct ProgramStats {
     /// Name of the program.
     pub program: String,
     /// When they were written, in milliseconds since 1970.
@@ -114,12 +114,12 @@ impl Cache {
     }
 
     /// Returns the last statistics written by programs on the same directories.
-    pub fn written(&self) -> Vec<Written> {
+    pub fn program_stats(&self) -> Vec<ProgramStats> {
         let Some(first) = self.0.directories.first() else {
             return Vec::new();
         };
         let read = |bytes: Vec<u8>| serde_json::from_slice(&bytes).ok();
-        let mut all: Vec<Written> = first
+        let mut all: Vec<ProgramStats> = first
             .layout()
             .stats_files()
             .into_iter()
@@ -138,7 +138,7 @@ impl Cache {
         if self.0.upkeep.program.is_empty() {
             return;
         }
-        let written = Written {
+        let written = ProgramStats {
             program: self.0.upkeep.program.to_owned(),
             at_ms: system::wall_ms(),
             stats: self.stats(),

@@ -59,7 +59,7 @@ impl Catalogue {
     /// [`CatalogueError::InUse`] while another process has it open; errors of the engine and the
     /// system.
     pub fn create(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
-        if !Catalogue::is_in(dir) {
+        if !Catalogue::exists_in(dir) {
             create_empty(dir, settings)?;
         }
         Catalogue::open_tables(dir, settings)
@@ -71,7 +71,7 @@ impl Catalogue {
     /// [`CatalogueError::Missing`] if there is no catalogue; otherwise as [`Catalogue::create`].
     pub fn open(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
-        if !Catalogue::is_in(dir) {
+        if !Catalogue::exists_in(dir) {
             return Err(CatalogueError::Missing { dir: dir.to_owned() });
         }
         match Catalogue::open_tables(dir, settings) {
@@ -90,7 +90,7 @@ impl Catalogue {
     /// As [`Catalogue::open`]; also fails if a file in it is not readable or the folder for
     /// temporary files is not writable.
     pub fn open_to_read(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
-        if !Catalogue::is_in(dir) {
+        if !Catalogue::exists_in(dir) {
             return Err(CatalogueError::Missing { dir: dir.to_owned() });
         }
         let failed = |source| CatalogueError::io("read the catalogue of files in", dir, source);
@@ -119,7 +119,7 @@ impl Catalogue {
     }
 
     /// Returns whether a directory holds a catalogue. Another process may have it open.
-    pub fn is_in(dir: &Path) -> bool {
+    pub fn exists_in(dir: &Path) -> bool {
         // The engine writes this file last.
         dir.join("version").is_file()
     }
@@ -424,7 +424,7 @@ pub fn wait_max(dir: &Path) -> Duration {
 ///
 /// # Errors
 /// Errors of `open`; [`CatalogueError::InUse`] after `wait_max`.
-pub fn when_free<T>(
+pub fn retry_while_in_use<T>(
     wait_max: Duration,
     open: impl Fn() -> Result<T, CatalogueError>,
 ) -> Result<T, CatalogueError> {
@@ -450,7 +450,7 @@ fn create_empty(dir: &Path, settings: &CatalogueSettings) -> Result<(), Catalogu
     // Serializes creators. The system releases the lock when the process ends, even if it is
     // killed.
     parent.lock().map_err(failed)?;
-    if Catalogue::is_in(dir) {
+    if Catalogue::exists_in(dir) {
         return Ok(());
     }
     let mut making = dir.file_name().unwrap_or_default().to_owned();

@@ -6,14 +6,14 @@ use crate::varint::{Corrupt, Reader, put, put_bytes, put_signed};
 /// How a name changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum What {
+pub enum ChangeKind {
     /// The name is new.
     Added,
     /// The name is gone.
     Removed,
     /// The attributes changed, or the name now refers to another file.
     Changed,
-    /// The file or directory had another name before ([`crate::with_renames`]).
+    /// The file or directory had another name before ([`crate::join_renames`]).
     Renamed,
 }
 
@@ -30,8 +30,8 @@ pub(crate) struct ChangesRow {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameChange {
-    /// Never [`What::Renamed`]: renames are detected when changes are read.
-    pub(crate) what: What,
+    /// Never [`ChangeKind::Renamed`]: renames are detected when changes are read.
+    pub(crate) what: ChangeKind,
     pub(crate) name: Box<[u8]>,
     pub(crate) kind: Kind,
     pub(crate) inode: u64,
@@ -55,7 +55,12 @@ pub(crate) struct FileIdentity {
 impl NameChange {
     /// Creates the change of a name from its entries before and now, at least one of which must be
     /// present.
-    pub(crate) fn new(what: What, name: &[u8], before: Option<&Entry>, now: Option<&Entry>) -> NameChange {
+    pub(crate) fn new(
+        what: ChangeKind,
+        name: &[u8],
+        before: Option<&Entry>,
+        now: Option<&Entry>,
+    ) -> NameChange {
         let size = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.attributes.size_bytes);
         let file = now.or(before).map(|entry| &entry.attributes);
         let before_id = before.map(|entry| entry.attributes.id);
@@ -77,9 +82,9 @@ impl NameChange {
 
     fn write(&self, out: &mut Vec<u8>) {
         let mut first = match self.what {
-            What::Added => 0,
-            What::Removed => 1,
-            What::Changed | What::Renamed => 2,
+            ChangeKind::Added => 0,
+            ChangeKind::Removed => 1,
+            ChangeKind::Changed | ChangeKind::Renamed => 2,
         };
         if let Some(file) = &self.file {
             first |= HAS_FILE;
@@ -104,9 +109,9 @@ impl NameChange {
     fn read(reader: &mut Reader<'_>) -> Result<NameChange, Corrupt> {
         let first = reader.byte()?;
         let what = match first & WHAT {
-            0 => What::Added,
-            1 => What::Removed,
-            2 => What::Changed,
+            0 => ChangeKind::Added,
+            1 => ChangeKind::Removed,
+            2 => ChangeKind::Changed,
             _ => return Err(reader.corrupt()),
         };
         if first & !(WHAT | HAS_FILE | HAD_ANOTHER | HAS_OTHER_NAMES) != 0 {
@@ -204,8 +209,8 @@ mod tests {
             at_ms: 1000,
             dir: b"/data".to_vec(),
             names: vec![
-                name(What::Added, b"new", Kind::File, 300, (0, 5)),
-                name(What::Changed, b"inner", Kind::Directory, 7, (4096, 8192)),
+                name(ChangeKind::Added, b"new", Kind::File, 300, (0, 5)),
+                name(ChangeKind::Changed, b"inner", Kind::Directory, 7, (4096, 8192)),
             ],
             scan: 0,
         };
@@ -221,7 +226,7 @@ mod tests {
     }
 
     fn name() -> impl Strategy<Value = NameChange> {
-        let what = prop::sample::select(vec![What::Added, What::Removed, What::Changed]);
+        let what = prop::sample::select(vec![ChangeKind::Added, ChangeKind::Removed, ChangeKind::Changed]);
         let file = prop::option::of((id(), prop::option::of(id()), any::<bool>()));
         (what, any::<Vec<u8>>(), any::<u64>(), any::<(u64, u64)>(), file).prop_map(
             |(what, name, inode, size_bytes, file)| NameChange {

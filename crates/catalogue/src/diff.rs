@@ -2,7 +2,7 @@
 //! name.
 
 use crate::attributes::{Attributes, Entry, FileId, Kind};
-use crate::changes::{NameChange, What};
+use crate::changes::{ChangeKind, NameChange};
 use crate::error::CatalogueError;
 use crate::format::Format;
 use crate::pack::{self, ENTRIES, ENTRIES_MAX};
@@ -55,9 +55,9 @@ impl Difference {
             return;
         };
         let what = match (before, now) {
-            (None, _) => What::Added,
-            (_, None) => What::Removed,
-            (Some(before), Some(now)) if before.attributes != now.attributes => What::Changed,
+            (None, _) => ChangeKind::Added,
+            (_, None) => ChangeKind::Removed,
+            (Some(before), Some(now)) if before.attributes != now.attributes => ChangeKind::Changed,
             _ => return,
         };
         // A format found by reading an unchanged file is not a change.
@@ -68,9 +68,9 @@ impl Difference {
             _ => true,
         };
         match what {
-            What::Added => self.counts.added += 1,
-            What::Removed => self.counts.removed += 1,
-            What::Changed | What::Renamed => self.counts.changed += u64::from(is_change),
+            ChangeKind::Added => self.counts.added += 1,
+            ChangeKind::Removed => self.counts.removed += 1,
+            ChangeKind::Changed | ChangeKind::Renamed => self.counts.changed += u64::from(is_change),
         }
         let linked = |entry: Option<&Entry>| entry.is_some_and(|entry| entry.attributes.is_linked());
         if let Some(before) = before {

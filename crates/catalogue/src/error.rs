@@ -82,7 +82,7 @@ fn engine_message(error: &fjall::Error) -> String {
         }
         cause = at.source();
     }
-    let words = engine::diagnosis::Words(error);
+    let words = engine::diagnosis::ErrorMessage(error);
     match error {
         fjall::Error::Locked => words.to_string(),
         fjall::Error::Poisoned => format!("{words}: run the command again"),

@@ -39,21 +39,21 @@ mod watch_row;
 
 pub use action::{ActionKind, UnknownAction};
 pub use attributes::{Attributes, Entry, FileId, Kind};
-pub use catalogue::{Catalogue, CatalogueSettings, join, wait_max, when_free};
+pub use catalogue::{Catalogue, CatalogueSettings, join, retry_while_in_use, wait_max};
 pub use change::CRASH_POINTS;
-pub use changes::What;
+pub use changes::ChangeKind;
 pub use error::{CatalogueError, ScanError};
 pub use format::Format;
 pub use log::{ActRow, ActState, Copy, Digest, FileVersion, LogBatch, RunRow};
 pub use objects::{Address, AddressError, NO_OWNER, Object, Objects, ObjectsPage, is_address};
 pub use path_handle::PathHandle;
 pub use query::{
-    Changed, Child, Children, DirectoryUsage, DuplicateReport, Duplicates, Fault, FirstBy, Found, Go, Name,
-    NameCondition, Root, Weight, directory_of, name_of, with_renames,
+    Child, ChildOrder, Children, DirectoryUsage, DuplicateReport, Duplicates, Fault, FileOrder, Name,
+    NameCondition, PathEntry, ReportedChange, Root, Visit, directory_of, join_renames, name_of,
 };
 pub use rows::{Group, ScanCounts, ScanRow, ScanState};
-pub use scan::{FileSeen, Forgotten, Magic, Progress, ScanSettings, Scanned, Until};
+pub use scan::{ForgetReport, LastStage, Magic, ObservedFile, Progress, ScanReport, ScanSettings};
 pub use usage::{SIZE_CLASSES, Share, Usage};
 pub use varint::Corrupt;
-pub use watch::{Note, Watch, WatchError, WatchSettings};
+pub use watch::{Watch, WatchError, WatchEvent, WatchSettings};
 pub use watch_row::{Freshness, Stale, StaleReason};

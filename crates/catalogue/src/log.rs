@@ -54,7 +54,7 @@ impl FileVersion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
     /// The version that was read.
-    pub seen: FileVersion,
+    pub version: FileVersion,
     /// SHA-256 of the content.
     pub sha256: [u8; 32],
     /// When all content was last read and had this digest, in milliseconds since 1970.
@@ -80,7 +80,7 @@ pub struct Copy {
 impl Digest {
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        self.seen.write(&mut out);
+        self.version.write(&mut out);
         out.extend_from_slice(&self.sha256);
         put_signed(&mut out, self.verified_ms);
         put_signed(&mut out, self.damaged_ms.unwrap_or(0));
@@ -112,7 +112,7 @@ impl Digest {
             }),
         };
         Ok(Digest {
-            seen,
+            version: seen,
             sha256,
             verified_ms,
             damaged_ms,
@@ -256,7 +256,7 @@ pub struct ActRow {
     /// Destination: a path or the address of an object; empty if the file did not move.
     pub to: Vec<u8>,
     /// The version of the file before the action.
-    pub seen: FileVersion,
+    pub version: FileVersion,
     /// Permission bits, owner and group, to restore the file with.
     pub access: (u16, u32, u32),
     /// Why it was done, or why not.
@@ -270,7 +270,7 @@ impl ActRow {
         put_signed(&mut out, self.at_ms);
         put_bytes(&mut out, &self.path);
         put_bytes(&mut out, &self.to);
-        self.seen.write(&mut out);
+        self.version.write(&mut out);
         put(&mut out, u64::from(self.access.0));
         put(&mut out, u64::from(self.access.1));
         put(&mut out, u64::from(self.access.2));
@@ -286,7 +286,7 @@ impl ActRow {
             at_ms: reader.signed()?,
             path: reader.bytes()?.to_vec(),
             to: reader.bytes()?.to_vec(),
-            seen: FileVersion::read(reader)?,
+            version: FileVersion::read(reader)?,
             access: (reader.small()?, reader.small()?, reader.small()?),
             why: text(reader)?,
         })
@@ -331,7 +331,7 @@ impl Catalogue {
             );
         }
         for digest in &notes.digests {
-            let key = digest.seen.id.to_bytes();
+            let key = digest.version.id.to_bytes();
             batch.insert(self.tables.space(Table::Digests), key, digest.to_bytes());
         }
         batch.commit()?;
@@ -350,10 +350,10 @@ impl Catalogue {
     }
 
     /// Returns the digest of the current version of a file.
-    pub fn known(&self, file: &crate::Attributes) -> Result<Option<Digest>, CatalogueError> {
+    pub fn current_digest(&self, file: &crate::Attributes) -> Result<Option<Digest>, CatalogueError> {
         Ok(self
             .digest(file.id)?
-            .filter(|digest| digest.seen == FileVersion::of(file)))
+            .filter(|digest| digest.version == FileVersion::of(file)))
     }
 
     /// Returns all runs with their numbers, oldest first.
@@ -421,7 +421,7 @@ mod tests {
             modified_ns: -1,
         };
         let mut digest = Digest {
-            seen,
+            version: seen,
             sha256: [7; 32],
             verified_ms: 5,
             damaged_ms: None,
@@ -442,7 +442,7 @@ mod tests {
                 at_ms: -3,
                 path: b"/a\xff".to_vec(),
                 to: Vec::new(),
-                seen,
+                version: seen,
                 access: (0o644, 1000, u32::MAX),
                 why: "because".to_owned(),
             };

@@ -132,7 +132,7 @@ impl Catalogue {
             self.remove_catalogued(&mut gone, stop)?;
             self.each_act(None, |_, _, act| {
                 if act.needs_digest() {
-                    gone.remove(&act.seen.id);
+                    gone.remove(&act.version.id);
                 }
                 Ok::<(), CatalogueError>(())
             })?;

@@ -107,7 +107,7 @@ impl<'c> Collapsing<'c> {
     }
 
     /// Returns whether `row` is returned to the client.
-    pub fn lets(&mut self, row: &CdxRow) -> bool {
+    pub fn accepts(&mut self, row: &CdxRow) -> bool {
         self.differs(row) && self.time.is_none_or(|time| self.begins_a_group(row, time))
     }
 
@@ -188,7 +188,7 @@ mod tests {
         let mut state = Vec::new();
         let mut lets = |(timestamp, status): &(&str, u16)| {
             let mut collapsing = Collapsing::new(&fields, any, time, std::mem::take(&mut state));
-            let lets = collapsing.lets(&row(timestamp, *status));
+            let lets = collapsing.accepts(&row(timestamp, *status));
             state = collapsing.state();
             lets
         };

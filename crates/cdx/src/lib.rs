@@ -26,7 +26,7 @@ pub use form::{Column, Form, Writer, cdxj_line};
 pub use line::{Line, LineReader, kept_lines, line_text};
 pub use pages::{BLOCK_ROWS, Blocks, page_number, page_size};
 pub use pattern::url_and_match;
-pub use row::{CdxRow, ComputedFields, Original, Skipped};
+pub use row::{CdxRow, ComputedFields, Original, SkippedCounts};
 pub use urlkey::MatchType;
 
 /// The server whose rules apply to a text.

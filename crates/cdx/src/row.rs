@@ -64,7 +64,7 @@ pub struct ComputedFields {
     pub original: Option<Original>,
     /// Captures left out after this one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub skipped: Option<Skipped>,
+    pub skipped: Option<SkippedCounts>,
     /// Number of earlier captures in the answer with the same digest.
     #[serde(skip)]
     pub duplicates: Option<u64>,
@@ -83,18 +83,18 @@ pub struct Original {
 
 /// Captures between two returned ones that filters or collapsing left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct SkippedCounts {
     /// Number of captures.
     pub count: u64,
     /// Time of the last one, 14 digits. Empty if `count` is 0.
     pub last_timestamp: String,
     /// With [`CdxQuestion::count_digests`](crate::question::CdxQuestion::count_digests): their
-    /// digests, and that of the capture before them; at most [`Skipped::DIGESTS_MAX`].
+    /// digests, and that of the capture before them; at most [`SkippedCounts::DIGESTS_MAX`].
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub digests: BTreeSet<String>,
 }
 
-impl Skipped {
+impl SkippedCounts {
     /// Limit of digests counted after one capture: about a megabyte.
     pub const DIGESTS_MAX: usize = 10_000;
 
@@ -106,7 +106,7 @@ impl Skipped {
     }
 
     /// Adds captures that follow these and were left out too.
-    pub fn add(&mut self, more: &Skipped) {
+    pub fn add(&mut self, more: &SkippedCounts) {
         self.count += more.count;
         if !more.last_timestamp.is_empty() {
             self.last_timestamp.clone_from(&more.last_timestamp);

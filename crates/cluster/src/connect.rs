@@ -246,7 +246,7 @@ impl Connection {
     }
 
     /// Returns the given directories that the running node does not have open. They are ignored.
-    pub fn strangers(&self) -> &[PathBuf] {
+    pub fn unopened_volumes(&self) -> &[PathBuf] {
         &self.unopened_volumes
     }
 

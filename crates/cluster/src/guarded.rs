@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use store::LayoutTag;
 use store_protocol::{
-    ByteStream, Head, Key, Meta, Pending, Purpose, Receipt, ReplicaRead, Unsettled, UploadId, UploadRead,
-    Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
+    ByteStream, Head, Key, KeysInDoubt, Meta, Pending, Purpose, Receipt, ReplicaRead, UploadId, UploadRead,
+    Version, Volume, VolumeError, VolumeId, VolumeRequest, VolumeResponse,
 };
 
 use super::layout_log::LayoutLog;
@@ -75,10 +75,10 @@ impl Guarded {
         Ok(head)
     }
 
-    async fn unsettled_of(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+    async fn unsettled_of(&self, prefix: &str) -> Result<KeysInDoubt, VolumeError> {
         // In the same order as `head_of`, for the same reason.
         let under_way = self.promises.keys_being_prepared(self.inner.id(), prefix);
-        let mut unsettled = self.inner.unsettled(prefix).await?;
+        let mut unsettled = self.inner.keys_in_doubt(prefix).await?;
         unsettled.keys.extend(under_way);
         unsettled.keys.sort();
         unsettled.keys.dedup();
@@ -112,9 +112,9 @@ impl Volume for Guarded {
         self.inner.id()
     }
 
-    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+    async fn call(&self, ask: VolumeRequest) -> Result<VolumeResponse, VolumeError> {
         match ask {
-            VolumeAsk::Prepare {
+            VolumeRequest::Prepare {
                 upload,
                 ref meta,
                 purpose: Purpose::Write,
@@ -124,8 +124,8 @@ impl Volume for Guarded {
                 self.run_to_end(entered, async move { inner.call(ask).await })
                     .await
             }
-            VolumeAsk::Head { key } => Ok(self.head_of(&key).await?.into()),
-            VolumeAsk::Unsettled { prefix } => Ok(self.unsettled_of(&prefix).await?.into()),
+            VolumeRequest::Head { key } => Ok(self.head_of(&key).await?.into()),
+            VolumeRequest::KeysInDoubt { prefix } => Ok(self.unsettled_of(&prefix).await?.into()),
             ask => self.inner.call(ask).await,
         }
     }

@@ -8,7 +8,7 @@
 //!  - the number in force never decreases.
 //!
 //! Each volume's `node/layouts.json` is replaced as a whole. The newest file of a node's volumes
-//! counts, so one writable volume is enough. [`LayoutLog::furnish`] writes it to a wiped volume
+//! counts, so one writable volume is enough. [`LayoutLog::write_node_files`] writes it to a wiped volume
 //! before that counts as a volume again. A directory that does not identify itself as the volume is
 //! not written to. A client keeps the layouts in memory only.
 

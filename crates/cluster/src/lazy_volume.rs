@@ -18,8 +18,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::RwLock;
 use store_protocol::{
-    ByteStream, Cause, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeAnswer,
-    VolumeAsk, VolumeError, VolumeId, VolumeState, VolumeStatus,
+    ByteStream, Cause, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeError,
+    VolumeId, VolumeRequest, VolumeResponse, VolumeState, VolumeStatus,
 };
 use volume::{FixityLog, fixity};
 
@@ -94,7 +94,10 @@ impl LazyVolume {
             // An unreadable layout file is written again, because the other volumes have the
             // layouts.
             let file = LayoutsFile::read(&given.path).ok().flatten();
-            let furnish = given.furnish.clone().map(|furnish| (furnish, given.path.clone()));
+            let furnish = given
+                .write_node_files
+                .clone()
+                .map(|furnish| (furnish, given.path.clone()));
             let volume = opener(given).map_err(|error| match error {
                 StartError::Volume { detail, .. } => detail,
                 other => other.to_string(),
@@ -142,12 +145,12 @@ impl Volume for LazyVolume {
         &self.given.id
     }
 
-    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+    async fn call(&self, ask: VolumeRequest) -> Result<VolumeResponse, VolumeError> {
         match (self.volume(), ask) {
             (Ok(volume), ask) => volume.call(ask).await,
             // The volume never received the upload, so there is nothing to abort.
-            (Err(_), VolumeAsk::Abort { .. }) => Ok(().into()),
-            (Err(VolumeError::Out { detail, .. }), VolumeAsk::Status) => {
+            (Err(_), VolumeRequest::Abort { .. }) => Ok(().into()),
+            (Err(VolumeError::Out { detail, .. }), VolumeRequest::Status) => {
                 let path = self.given.path.display().to_string();
                 Ok(out(&self.given.id, path, detail).into())
             }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use store_protocol::VolumeId;
-use volume::Furnish;
+use volume::NodeFilesWriter;
 
 use super::beacon::Beacon;
 use super::layout_log::LayoutLog;
@@ -39,7 +39,7 @@ impl NodeFiles {
 
     /// Returns the function that writes the files into a volume's directory. The volume calls it
     /// when it needs them.
-    pub(super) fn write_node_files(self: &Arc<Self>, volume: &VolumeId) -> Furnish {
+    pub(super) fn write_node_files(self: &Arc<Self>, volume: &VolumeId) -> NodeFilesWriter {
         let (node_files, volume) = (self.clone(), volume.clone());
         Arc::new(move |dir: &Path| {
             node_files.layout_log.write_node_files(&volume, dir)?;

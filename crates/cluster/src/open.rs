@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use store_protocol::{Volume, VolumeId};
-use volume::{DiskSettings, DiskVolume, FixityLog, Furnish, OpenVolumeError};
+use volume::{DiskSettings, DiskVolume, FixityLog, NodeFilesWriter, OpenVolumeError};
 
 use super::start_error::StartError;
 
@@ -23,7 +23,7 @@ pub struct OpenVolume {
     pub begins: bool,
     /// Writes the files that the node stores on each of its volumes. Passed to the volume, which
     /// calls it.
-    pub furnish: Option<Furnish>,
+    pub write_node_files: Option<NodeFilesWriter>,
 }
 
 /// Opens a volume. Called on a thread that may block.
@@ -35,7 +35,7 @@ pub(super) fn directories(fixity: Arc<FixityLog>) -> Opener {
         may_open(&volume)?;
         let settings = DiskSettings {
             held_before: volume.held_before,
-            furnish: volume.furnish,
+            write_node_files: volume.write_node_files,
             ..DiskSettings::new(volume.path.clone(), volume.id, fixity.clone())
         };
         match DiskVolume::open(settings) {
@@ -54,7 +54,7 @@ pub(super) fn open_as_rebuilding(
 ) -> Result<Arc<DiskVolume>, StartError> {
     let settings = DiskSettings::new(path.clone(), id, FixityLog::new());
     let opened = DiskVolume::open(settings).map_err(|error| refused(path.clone(), &error))?;
-    opened.distrust(why).map_err(|error| StartError::Volume {
+    opened.start_rebuilding(why).map_err(|error| StartError::Volume {
         path,
         detail: error.to_string(),
     })?;

@@ -124,7 +124,7 @@ async fn open_all(
     opening: Opening,
 ) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
     let given = membership.volumes.iter().map(|volume| OpenVolume {
-        furnish: Some(node_files.write_node_files(&volume.id)),
+        write_node_files: Some(node_files.write_node_files(&volume.id)),
         ..volume.clone()
     });
     let given: Vec<_> = given.collect();

@@ -10,9 +10,9 @@ use fjall::{Error, LsmError};
 
 /// An error of the engine, displayed as a readable message.
 #[derive(Debug, Clone, Copy)]
-pub struct Words<'a>(pub &'a Error);
+pub struct ErrorMessage<'a>(pub &'a Error);
 
-impl Display for Words<'_> {
+impl Display for ErrorMessage<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {
             Error::Storage(error) => of_table(error, f),
@@ -73,7 +73,7 @@ mod tests {
             Error::Locked,
             Error::Unrecoverable,
         ] {
-            let text = Words(&error).to_string();
+            let text = ErrorMessage(&error).to_string();
             for part in [
                 "Error",
                 "Storage",

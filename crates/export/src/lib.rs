@@ -1,10 +1,10 @@
 //! What leaves an archive: files for other tools, made through the questions that any client can
 //! ask.
 //!
-//! - [`Subset`] writes captures as WARC, WACZ, CDX, CDXJ or ZipNum; [`Export`] writes results of a
+//! - [`Subset`] writes captures as WARC, WACZ, CDX, CDXJ or ZipNum; [`ResultExport`] writes results of a
 //!   search.
 //! - [`GraphBuilder`] adds links up to a graph of domains or hosts.
-//! - [`Redaction`] copies an input without what was taken down; bags ([`Bagged`]) and
+//! - [`Redaction`] copies an input without what was taken down; bags ([`BagReport`]) and
 //!   [`check_fixity`] are for preservation.
 //!
 //! Everything here asks an [`Archive`](archive::Archive) as its clients do, so that rights and
@@ -24,13 +24,15 @@ mod results;
 mod stored;
 mod subset;
 
-pub use bag::{BagError, Bagged, OmittedFile, write_bag};
+pub use bag::{BagError, BagReport, OmittedFile, write_bag};
 #[doc(hidden)]
 pub use crash::CRASH_POINTS;
 pub use fixity::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 pub use graph::{Edge, Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
 pub use links_csv::LinksCsv;
-pub use redact::{CopyMismatch, LeaveOut, Redaction, RedactionCounts, WriteError};
-pub use results::{AskFn, Export, ExportError, ExportFormat, Exported, LeftOut, write_results};
-pub use stored::{StoredBytes, holds_taken_down, stored_range, url_key_at};
-pub use subset::{Chosen, IndexForm, Subset, write_index, write_wacz, write_warc, write_zipnum};
+pub use redact::{CopyMismatch, Redaction, RedactionCounts, RedactionRules, WriteError};
+pub use results::{
+    AskFn, ExportError, ExportFormat, ExportReport, OmittedRecord, ResultExport, write_results,
+};
+pub use stored::{StoredBytes, has_taken_down_capture, stored_range, url_key_at};
+pub use subset::{CaptureSelection, IndexForm, Subset, write_index, write_wacz, write_warc, write_zipnum};

@@ -13,7 +13,7 @@ use archive::{Interrupt, RecordError, TakedownRules, input_at, raw_record};
 use inputs::Sources;
 use warc::{Input, OpenRecord, ReadError};
 
-use crate::{LeaveOut, Redaction};
+use crate::{Redaction, RedactionRules};
 
 /// Returns the URL key in the header of the record at `offset`; `None` if such a record makes no
 /// capture.
@@ -47,7 +47,7 @@ pub fn url_key_at(
 ///
 /// # Errors
 /// [`RecordError::Read`] if the input cannot be read.
-pub fn holds_taken_down(
+pub fn has_taken_down_capture(
     sources: &Sources,
     location: &str,
     (rules, collection): (&TakedownRules, &str),
@@ -56,7 +56,7 @@ pub fn holds_taken_down(
     if rules.is_empty() {
         return Ok(false);
     }
-    let leave_out = LeaveOut {
+    let leave_out = RedactionRules {
         rules,
         collection,
         whole: false,

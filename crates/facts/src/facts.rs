@@ -1,7 +1,7 @@
 //! The tables of one archive.
 //!
 //! Invariants:
-//! - A data file is named after its epoch, so an epoch that is woven again replaces its own files.
+//! - A data file is named after its epoch, so an epoch that is indexed again replaces its own files.
 //!   A file that a commit names is never overwritten. In a place where writes of a killed process
 //!   may arrive late ([`FileStore::may_arrive_late`](system::FileStore::may_arrive_late)), no name is used twice, and unreferenced files
 //!   stay until the table is vacuumed.
@@ -273,7 +273,7 @@ impl Facts {
     ///
     /// # Errors
     /// [`FactsError`].
-    pub fn has(&self, note: &Note) -> Result<bool, FactsError> {
+    pub fn is_published(&self, note: &Note) -> Result<bool, FactsError> {
         for table in &self.tables {
             if note.concerns(*table) && !Log::newest_has_step(&*self.place, table.name(), step(note))? {
                 return Ok(false);

@@ -148,9 +148,9 @@ pub struct Source<'a> {
     /// Number of the input, never negative. In an archive it stays the same when the input grows or
     /// is renamed.
     pub id: i64,
-    /// Name of the input when the capture was woven.
+    /// Name of the input when the capture was indexed.
     pub name: &'a str,
-    /// Its digest, or that of its beginning, when the capture was woven.
+    /// Its digest, or that of its beginning, when the capture was indexed.
     pub digest: &'a str,
     /// Its collection.
     pub collection: &'a str,

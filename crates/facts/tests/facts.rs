@@ -174,13 +174,13 @@ fn what_is_staged_is_seen_when_it_is_published_and_not_before() {
     let facts = open(root.path());
     let note = stage(&facts, 1, &[(1, capture("http://a.org/", 2, &["http://b.org/"]))]);
     assert!(read(root.path(), Table::Captures).is_empty());
-    assert!(!facts.has(&note).unwrap());
+    assert!(!facts.is_published(&note).unwrap());
     // After a crash only the note is left.
     let note = Note::of_bytes(&note.to_bytes()).unwrap();
     let facts = open(root.path());
     for _ in 0..2 {
         facts.publish(&note).unwrap();
-        assert!(facts.has(&note).unwrap());
+        assert!(facts.is_published(&note).unwrap());
         assert_eq!(
             places(root.path(), Table::Links),
             [(1, 2, 1, "org,b)/".to_owned())]
@@ -232,7 +232,7 @@ fn an_input_gets_another_name() {
         // Twice, as after a crash, and by an instance that has read nothing yet.
         for facts in [&facts, &facts, &open(root.path())] {
             facts.publish(&note).unwrap();
-            assert!(facts.has(&note).unwrap());
+            assert!(facts.is_published(&note).unwrap());
         }
         for table in [Table::Captures, Table::Links] {
             let expected = [(0, "a.warc.gz"), (1, name), (1, name)];
@@ -403,7 +403,7 @@ fn facts_that_were_removed_are_missed() {
     for note in notes {
         // Opening the archive, or loading into it, does the same.
         let facts = open(root.path());
-        assert!(!facts.has(&note).unwrap());
+        assert!(!facts.is_published(&note).unwrap());
         let error = facts.publish(&note).unwrap_err();
         assert!(matches!(&error, FactsError::Missing { .. }), "{error}");
     }

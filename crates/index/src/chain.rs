@@ -13,7 +13,7 @@ use crate::cut::Cut;
 use crate::domain_of::DomainOf;
 use crate::epoch::{Batch, EpochReport};
 use crate::error::ApplyError;
-use crate::external::{self, Arriving, WriteExternal};
+use crate::external::{self, NewCaptures, WriteExternal};
 use crate::ids::InputId;
 use crate::ledger::LedgerEntry;
 use crate::ledger::{self, Names};
@@ -91,9 +91,9 @@ pub(crate) struct PreparedEpoch<'t> {
 }
 
 impl<'t> Chain<'t, '_> {
-    /// Weaves a batch, or decides versions again between existing captures (`retied`, see
+    /// Prepares a batch, or decides versions again between existing captures (`retied`, see
     /// [`crate::views::ties`]). New captures are also passed to `write_external`.
-    pub(crate) fn weave(
+    pub(crate) fn prepare(
         self,
         batch: Batch,
         retied: Vec<(InputId, Capture)>,
@@ -115,7 +115,7 @@ impl<'t> Chain<'t, '_> {
         let mut captures = captures::apply(cut, &mut step.write, arrived)?;
         step.report.captures_new = captures.len() as u64;
         holds!(
-            "weave.captures",
+            "index.captures",
             step.report.captures_new <= arrived_count,
             "{} of {arrived_count} captures are new",
             step.report.captures_new
@@ -123,15 +123,15 @@ impl<'t> Chain<'t, '_> {
         step.report.captures_known = arrived_count - step.report.captures_new;
         count_captures(&mut step.totals, &captures);
         ledger.count_captures(&captures)?;
-        self.weave_lines(&mut step, &mut ledger, batch.lines)?;
+        self.apply_lines(&mut step, &mut ledger, batch.lines)?;
         clock.end("captures");
         if let Some(write_external) = write_external.filter(|_| !captures.is_empty()) {
-            let arriving = Arriving::new(step.totals.epoch.next(), &captures, inputs);
-            let note = write_external(arriving).map_err(ApplyError::Beside)?;
+            let arriving = NewCaptures::new(step.totals.epoch.next(), &captures, inputs);
+            let note = write_external(arriving).map_err(ApplyError::External)?;
             step.write.put(Table::Meta, external::ROW, note);
             clock.end("beside");
         }
-        // Retied captures come only with an empty batch: renaming an input and weaving captures are
+        // Retied captures come only with an empty batch: renaming an input and indexing captures are
         // separate steps.
         let names = Names::new(inputs);
         let is_retied = !retied.is_empty();
@@ -155,7 +155,7 @@ impl<'t> Chain<'t, '_> {
     }
 
     /// Adds index lines. No view depends on them.
-    fn weave_lines(
+    fn apply_lines(
         &self,
         step: &mut Step<'t>,
         ledger: &mut LedgerChanges<'_>,
@@ -283,7 +283,7 @@ impl<'t> Chain<'t, '_> {
         let domains = domains::apply(cut, write, &uris, rows_max)?;
         totals.domains = adjusted("domains", totals.domains, domains.new, domains.gone)?;
         holds!(
-            "weave.sums",
+            "index.sums",
             totals.pages <= totals.uris && totals.domains <= totals.uris,
             "{} pages in {} domains, but only {} URIs",
             totals.pages,
@@ -372,7 +372,7 @@ fn adjusted(what: &str, sum: u64, added: u64, removed: u64) -> Result<u64, Broke
     // Adds first, so that the sum does not fall below zero in between.
     let now = (sum + added).checked_sub(removed);
     holds!(
-        "weave.totals",
+        "index.totals",
         now.is_some(),
         "{what}: {removed} are removed from {sum} and {added} new ones"
     );

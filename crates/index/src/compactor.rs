@@ -74,7 +74,7 @@ impl Compactor {
             shared: shared.clone(),
         };
         let thread = std::thread::Builder::new()
-            .name("weave-compact".into())
+            .name("index-compact".into())
             .spawn(move || merging.run())?;
         Ok(Compactor {
             shared,

@@ -1,12 +1,12 @@
 //! A consistent cut through all tables, and reading rows from it.
 //!
-//! Only the writer takes a cut, after an epoch is durable; [`crate::Weave::snapshot`] hands it out.
+//! Only the writer takes a cut, after an epoch is durable; [`crate::Index::snapshot`] hands it out.
 //! So a cut never shows half an epoch, whatever the engine guarantees about snapshots taken during
 //! a commit. The epoch number is read from the cut itself.
 
 use std::sync::Arc;
 
-use engine::diagnosis::Words;
+use engine::diagnosis::ErrorMessage;
 use fjall::{Keyspace, Readable, Slice};
 
 use crate::codec::Corrupt;
@@ -165,7 +165,7 @@ impl DoubleEndedIterator for Rows {
 }
 
 fn failed(table: Table, error: &fjall::Error) -> SnapshotError {
-    let (table, detail) = (table.name(), Words(error).to_string());
+    let (table, detail) = (table.name(), ErrorMessage(error).to_string());
     if is_damage(error) {
         SnapshotError::Damaged { table, detail }
     } else {

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use engine::diagnosis::Words;
+use engine::diagnosis::ErrorMessage;
 use system::Broken;
 
 use crate::ids::InputId;
@@ -168,7 +168,7 @@ pub enum ApplyError {
     Snapshot(#[from] SnapshotError),
     /// The external files of the epoch could not be written, so there is no epoch.
     #[error("{0}")]
-    Beside(String),
+    External(String),
     /// Any other error of the file system or the engine.
     #[error("{doing} the index in {dir}: {detail}")]
     Engine {
@@ -275,23 +275,23 @@ impl OpenError {
             fjall::Error::Locked => OpenError::Locked { dir },
             fjall::Error::InvalidVersion(_) => OpenError::Foreign {
                 dir,
-                detail: Words(error).to_string(),
+                detail: ErrorMessage(error).to_string(),
             },
             e if is_caused_by_full_disk(e, path) => OpenError::DiskFull { dir },
             fjall::Error::JournalRecovery(_) => OpenError::Damaged {
                 what: "the journal of the index (the .jnl files)",
                 dir,
-                detail: Words(error).to_string(),
+                detail: ErrorMessage(error).to_string(),
             },
             e if is_damage(e) => OpenError::Damaged {
                 what: "the index",
                 dir,
-                detail: Words(error).to_string(),
+                detail: ErrorMessage(error).to_string(),
             },
             e => OpenError::Engine {
                 doing,
                 dir,
-                detail: Words(e).to_string(),
+                detail: ErrorMessage(e).to_string(),
             },
         }
     }

@@ -17,20 +17,20 @@ pub(crate) const ROW: &str = "beside";
 
 /// Captures that an epoch is about to add.
 #[derive(Debug, Clone, Copy)]
-pub struct Arriving<'a> {
+pub struct NewCaptures<'a> {
     /// The epoch, not yet committed.
     pub epoch: Epoch,
     captures: &'a [(InputId, Capture)],
     ledger: &'a [LedgerEntry],
 }
 
-impl<'a> Arriving<'a> {
+impl<'a> NewCaptures<'a> {
     pub(crate) fn new(
         epoch: Epoch,
         captures: &'a [(InputId, Capture)],
         ledger: &'a [LedgerEntry],
-    ) -> Arriving<'a> {
-        Arriving {
+    ) -> NewCaptures<'a> {
+        NewCaptures {
             epoch,
             captures,
             ledger,
@@ -52,7 +52,7 @@ impl<'a> Arriving<'a> {
 }
 
 /// Writes the external files of an epoch. Returns the note, or the reason of the failure.
-pub type WriteExternal<'a> = dyn FnMut(Arriving<'_>) -> Result<Vec<u8>, String> + 'a;
+pub type WriteExternal<'a> = dyn FnMut(NewCaptures<'_>) -> Result<Vec<u8>, String> + 'a;
 
 /// Returns the note to commit when an input is renamed, or the reason of the failure.
 pub type NoteRenamed<'a> = dyn FnMut(InputId, &str) -> Result<Vec<u8>, String> + 'a;

@@ -46,7 +46,7 @@ impl Fingerprint {
     }
 }
 
-/// Fingerprints of the views of some captures, from a snapshot (see [`crate::Checked`]) or
+/// Fingerprints of the views of some captures, from a snapshot (see [`crate::IndexCheck`]) or
 /// recomputed from records ([`crate::Recount`]). The other views follow from these, see there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fingerprints {

@@ -2,7 +2,7 @@
 //!
 //! Invariants: an [`InputId`] is never used twice (a forgotten input leaves an empty row); `digest`
 //! is unique among digested entries; `bytes_done`, `records`, `captures`, `index_lines` and
-//! `quarantined` change only with the epoch that weaves those records. So does `digest` if the
+//! `quarantined` change only with the epoch that indexes those records. So does `digest` if the
 //! input is digested while it is read.
 
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ pub struct LedgerEntry {
     pub collection: String,
     /// State.
     pub state: InputState,
-    /// Records read and woven.
+    /// Records read and indexed.
     pub records: u64,
     /// Records that are captures.
     pub captures: u64,
@@ -99,7 +99,7 @@ pub struct LedgerEntry {
     pub taken_down: u64,
     /// Index lines that describe captures. Only inputs that are indexes have any.
     pub index_lines: u64,
-    /// Every byte before this offset is accounted for and woven.
+    /// Every byte before this offset is accounted for and indexed.
     pub bytes_done: u64,
     /// At most `bytes_done`: a reader that starts here meets the requests of all captures from
     /// `bytes_done` on. 0 is always valid.
@@ -202,7 +202,7 @@ pub struct InputProgress {
     pub exchange_from: u64,
     /// Records read since the last progress.
     pub records: u64,
-    /// Captures since the last progress that are only counted, not woven (see [`crate::Recount`]).
+    /// Captures since the last progress that are only counted, not indexed (see [`crate::Recount`]).
     pub captures_recounted: u64,
     /// Quarantine entries since the last progress.
     pub quarantined: Vec<QuarantineEntry>,
@@ -211,12 +211,12 @@ pub struct InputProgress {
     /// How the input is cut off, if this is its end and it is cut off.
     pub cut: Option<String>,
     /// New state of the digest, if the input is digested while it is read.
-    pub digested: Option<Digested>,
+    pub digested: Option<DigestProgress>,
 }
 
 /// How far an input is digested.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Digested {
+pub struct DigestProgress {
     /// As [`LedgerEntry::digest`].
     pub digest: String,
     /// As [`LedgerEntry::digesting`].

@@ -1,7 +1,7 @@
 //! Epochs, ledger and views: the incremental index of an archive.
 //!
 //! Captures -> versions -> links -> URIs -> domains -> rankings: one epoch updates them all in one
-//! atomic, durable step ([`Weave::apply`]), and a [`Snapshot`] sees exactly one epoch. The position
+//! atomic, durable step ([`Index::apply`]), and a [`Snapshot`] sees exactly one epoch. The position
 //! in an input is committed with the captures read up to it, so every capture is woven exactly
 //! once.
 //!
@@ -10,10 +10,10 @@
 //! its definition, and a brute-force model (feature `model`) recomputes the views for tests.
 //!
 //! ```
-//! use index::{Batch, LedgerEntry, Settings, Weave};
+//! use index::{Batch, LedgerEntry, Settings, Index};
 //!
 //! # let dir = tempfile::tempdir()?;
-//! let index = Weave::open(&dir.path().join("index"), None, Settings::default())?;
+//! let index = Index::open(&dir.path().join("index"), None, Settings::default())?;
 //! let entry = LedgerEntry::pending("a.warc.gz", "/data/a.warc.gz", "sha256:00", 1000, "");
 //! let (input, _) = index.register_input(entry, None)?;
 //! let mut capture = extract::Capture::default();
@@ -69,35 +69,36 @@ mod write;
 mod writer;
 
 pub use bucket::{anchor_weight, inlinks_bucket};
-pub use check::{Checked, Damage};
+pub use check::{Damage, IndexCheck};
 pub use crash::{CRASH_POINTS, PURGING_CRASH_POINTS, REBUILDING_CRASH_POINTS, UNDOING_CRASH_POINTS};
 pub use dump::{Details, DumpFormat, DumpRange, View};
 pub use epoch::{Batch, ChangedPage, ChangedPast, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
-pub use external::{Arriving, NoteRenamed, WriteExternal};
+pub use external::{NewCaptures, NoteRenamed, WriteExternal};
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use ids::{Epoch, InputId};
 pub use ledger::{
-    Digested, InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry, digest_of_beginning,
+    DigestProgress, InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry, digest_of_beginning,
     digested_beginning,
 };
-pub use rebuild::{RebuildError, Rebuilt, RebuiltTable};
+pub use rebuild::{RebuildError, RebuildReport, RebuiltTable};
 pub use recount::Recount;
-pub use revisits::Referred;
+pub use revisits::ReferenceHashes;
 pub use rows::{
     AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, OriginalCapture, PageRow, PastVersion, TextCapture,
     TopRow, Totals, UriRow, VersionLink, past_count,
 };
 pub use settings::Settings;
 pub use shown::ShownPage;
-pub use snapshot::{Captures, Linking, Snapshot, When};
+pub use snapshot::{Captures, LinkingVersions, Snapshot, When};
 pub use sort::{Sorted, Sorter};
-pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone};
+pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownEnd, TakedownRules};
 pub use views::captures::{refusal, refusal_of_key};
 pub use views::index_lines::{describes, is_same_place};
-pub use writer::lost_text;
+pub use writer::lost_epochs_text;
 pub use writer::{
-    LinesGone, NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave,
+    Index, NoteTakenDown, RemovedLines, Reread, RollBack, TakeBackError, TakedownOutcome, TakedownPreview,
+    TakedownRequest,
 };
 
 #[cfg(test)]

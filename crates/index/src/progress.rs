@@ -9,7 +9,7 @@ use crate::cut::Cut;
 use crate::epoch::Arrival;
 use crate::error::ApplyError;
 use crate::ids::InputId;
-use crate::ledger::{self, Digested, InputProgress, InputState, LedgerEntry, Names, QuarantineEntry};
+use crate::ledger::{self, DigestProgress, InputProgress, InputState, LedgerEntry, Names, QuarantineEntry};
 use crate::tables::Table;
 use crate::views::captures::refusal_of_key;
 use crate::views::totals::TotalsRow;
@@ -95,7 +95,7 @@ impl<'l> LedgerChanges<'l> {
             let entry = self.entry(*input)?;
             let now = entry.taken_down.checked_add_signed(*by);
             holds!(
-                "weave.taken_down",
+                "index.taken_down",
                 now.is_some(),
                 "input {}: cannot add {by} to the captures kept out by takedowns, which are {}",
                 input.0,
@@ -108,7 +108,7 @@ impl<'l> LedgerChanges<'l> {
 
     /// Records how far an input is digested. Its full digest is known only after all of it was
     /// read, so another input may have been loaded with the same content in the meantime.
-    fn digest(&mut self, id: InputId, now: Digested) -> Result<(), ApplyError> {
+    fn digest(&mut self, id: InputId, now: DigestProgress) -> Result<(), ApplyError> {
         let holder = self.by_digest.get(&now.digest).copied();
         let other = holder.filter(|holder| *holder != id);
         let name = other.map(|other| Names::new(self.ledger).get(other));
@@ -126,7 +126,7 @@ impl<'l> LedgerChanges<'l> {
         entry.size = now.size.unwrap_or(entry.size);
         let (bytes, is_digested) = (entry.beginning().0, entry.is_digested());
         holds!(
-            "weave.digested",
+            "index.digested",
             is_digested || (entry.bytes_done <= bytes && bytes < entry.size),
             "input {}: {} bytes of {} are indexed, but {bytes} are digested",
             id.0,
@@ -151,7 +151,7 @@ impl<'l> LedgerChanges<'l> {
                 continue;
             }
             holds!(
-                "weave.positions",
+                "index.positions",
                 entry.bytes_done <= step.bytes_done,
                 "the position of input {} moves back from {} to {}",
                 step.input.0,

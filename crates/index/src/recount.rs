@@ -15,7 +15,7 @@ use extract::{Capture, CaptureKind};
 use crate::codec::{self, Corrupt, Reader};
 use crate::fingerprint::{Fingerprint, Fingerprints, RowHasher, key_hash, text_hash};
 use crate::ids::InputId;
-use crate::revisits::{Referred, Revisits};
+use crate::revisits::{ReferenceHashes, Revisits};
 use crate::sort::Sorter;
 use crate::views::captures::{kind_code, kind_of_code};
 use crate::views::order::{Order, content_of, is_eligible, source_rank};
@@ -80,7 +80,7 @@ impl Recount {
 
     /// Limits the held originals to the URLs and seconds, and the digests, that revisits refer to
     /// ([`crate::Snapshot::referred`]). By default all are held.
-    pub fn with_referred(mut self, referred: Referred) -> Recount {
+    pub fn with_referred(mut self, referred: ReferenceHashes) -> Recount {
         self.revisits.wanted = Some(referred);
         self
     }

@@ -25,9 +25,9 @@ const REQUEST: u8 = 1;
 
 /// Hashes of the references of revisits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Referred(pub(crate) FxHashSet<u64>);
+pub struct ReferenceHashes(pub(crate) FxHashSet<u64>);
 
-impl Referred {
+impl ReferenceHashes {
     fn has(&self, hash: &[u8; HASH_BYTES]) -> bool {
         self.0.contains(&short(hash))
     }
@@ -50,7 +50,7 @@ struct Candidate {
 pub(crate) struct Revisits {
     by_target: Sorter,
     by_digest: Sorter,
-    pub(crate) wanted: Option<Referred>,
+    pub(crate) wanted: Option<ReferenceHashes>,
 }
 
 /// Receives the name of the input and a revisit with its content.

@@ -184,7 +184,7 @@ impl Tables {
             .cache_size(settings.cache_size_bytes)
             // 64 MiB is the engine's minimum.
             .max_journaling_size(settings.journal_size_bytes.max(64 << 20))
-            // Only `weave::commit` syncs, once per epoch instead of with every write.
+            // Only `write::commit` syncs, once per epoch instead of with every write.
             .manual_journal_persist(true)
             // Rows are small and texts compressed, so compressing the journal would only cost time.
             .journal_compression(CompressionType::None)

@@ -24,7 +24,7 @@ impl<'t> Write<'t> {
     pub(crate) fn new(tables: &'t Tables) -> Write<'t> {
         Write {
             tables,
-            // Only to the system's buffers: `weave::commit` syncs, with a crash point between the
+            // Only to the system's buffers: `write::commit` syncs, with a crash point between the
             // two.
             batch: tables.db.batch().durability(Some(PersistMode::Buffer)),
             link_dictionary: None,

@@ -13,10 +13,10 @@ use super::discovery::Discovery;
 use super::package::{is_package_list_name, is_package_name};
 use super::path::{address_text, split};
 use super::skipped_file::{FOLDER_MARK, NOT_AN_ARCHIVE, PATH_LIST};
-use super::source::{InputReader, Stat};
+use super::source::{InputReader, InputStat};
 use super::{glob, list};
 
-type StatResult = io::Result<Option<Stat>>;
+type StatResult = io::Result<Option<InputStat>>;
 
 impl Discovery<'_> {
     /// Takes an argument of a load.
@@ -42,7 +42,7 @@ impl Discovery<'_> {
         source.stat(&[address]).pop().unwrap_or(Ok(None))
     }
 
-    fn object_or_list(&mut self, address: &str, stat: Stat) {
+    fn object_or_list(&mut self, address: &str, stat: InputStat) {
         if !list::is_path_list(last_part(address).as_ref()) {
             self.object(address, stat);
         } else if self.expands_lists {
@@ -52,7 +52,7 @@ impl Discovery<'_> {
         }
     }
 
-    fn object(&mut self, address: &str, stat: Stat) {
+    fn object(&mut self, address: &str, stat: InputStat) {
         if !self.seen.insert(address.into()) {
             return;
         }
@@ -78,7 +78,7 @@ impl Discovery<'_> {
             self.found.push(DiscoveredInput {
                 name: address_text(address),
                 size: 0,
-                place: InputLocation::Address(address.to_owned(), Stat::default()),
+                place: InputLocation::Address(address.to_owned(), InputStat::default()),
                 problem: Some(problem),
                 declared: DeclaredContent::default(),
             });
@@ -86,7 +86,7 @@ impl Discovery<'_> {
     }
 
     /// Lists everything below `folder`. The error says why that failed.
-    fn listing(&self, folder: &str) -> Result<Vec<(String, Stat)>, String> {
+    fn listing(&self, folder: &str) -> Result<Vec<(String, InputStat)>, String> {
         let source = self.sources.of(folder).map_err(|error| error.to_string())?;
         source.list(folder).map_err(|error| match error.kind() {
             ErrorKind::Unsupported => "no such input".to_owned(),
@@ -112,7 +112,7 @@ impl Discovery<'_> {
     }
 
     /// Takes an object in a folder if it contains records.
-    fn member(&mut self, address: &str, stat: Stat) {
+    fn member(&mut self, address: &str, stat: InputStat) {
         let name = last_part(address);
         if warc::is_record_file_name(name.as_bytes()) || is_package_name(name.as_bytes()) {
             self.object(address, stat);
@@ -131,7 +131,7 @@ impl Discovery<'_> {
         }
     }
 
-    fn holds_records(&self, address: &str, stat: &Stat) -> io::Result<bool> {
+    fn holds_records(&self, address: &str, stat: &InputStat) -> io::Result<bool> {
         let input = self.sources.of(address)?.open(address, Some(stat))?;
         warc::begins_like_records(InputReader::of(input))
     }

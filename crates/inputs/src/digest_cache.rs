@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::Stat;
+use super::InputStat;
 
 /// The remembered digests. The file is read at the first lookup.
 pub struct DigestCache {
@@ -39,7 +39,7 @@ impl DigestCache {
     }
 
     /// Returns the digest of the object at an address, if it was read before and has not changed.
-    pub fn get(&self, address: &str, stat: &Stat) -> Option<String> {
+    pub fn get(&self, address: &str, stat: &InputStat) -> Option<String> {
         let mut known = self.known.lock();
         let known = known.get_or_insert_with(|| self.read());
         let line = known.get(address)?;
@@ -49,7 +49,7 @@ impl DigestCache {
 
     /// Remembers a digest. Without a validator the content cannot be recognised, so the digest is
     /// not stored.
-    pub fn put(&self, address: &str, stat: &Stat, digest: &str) {
+    pub fn put(&self, address: &str, stat: &InputStat, digest: &str) {
         let Some(validator) = stat.validator.clone() else {
             return;
         };
@@ -96,7 +96,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("known");
         std::fs::write(&path, "{\"address\":\"s3://torn").unwrap();
-        let stat = |tag: Option<&str>, size| Stat {
+        let stat = |tag: Option<&str>, size| InputStat {
             size,
             validator: tag.map(str::to_owned),
             sha256: None,

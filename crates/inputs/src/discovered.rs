@@ -9,7 +9,7 @@ use warc::Input;
 use super::declared::DeclaredContent;
 use super::file::open_file;
 use super::path::{address_text, path_text};
-use super::source::Stat;
+use super::source::InputStat;
 use super::sources::Sources;
 
 /// An input to load, or a name that leads nowhere.
@@ -33,7 +33,7 @@ pub enum InputLocation {
     /// An absolute path.
     File(PathBuf),
     /// An address, and the status of its object when it was found.
-    Address(String, Stat),
+    Address(String, InputStat),
 }
 
 impl InputLocation {

@@ -51,7 +51,7 @@ pub use package::{
 };
 pub use path::{is_address, path_of, path_text};
 pub use skipped_file::SkippedFile;
-pub use source::{InputReader, InputSource, Stat};
+pub use source::{InputReader, InputSource, InputStat};
 pub use sources::Sources;
 pub use spool::{Spool, SpoolRoom};
 
@@ -63,7 +63,7 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// An input as a load would find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundInput {
+pub struct ResolvedInput {
     /// Name of the input in the ledger.
     pub name: String,
     /// Absolute path or address as text (see [`path_text`]).
@@ -87,15 +87,19 @@ pub struct FoundInput {
 ///     name: "crawl".into(),
 ///     path: inputs::path_text(dir.path()),
 /// };
-/// let found = inputs::found_inputs(&[folder], &[], &inputs::Sources::default());
+/// let found = inputs::resolve_inputs(&[folder], &[], &inputs::Sources::default());
 /// let names: Vec<&str> = found.iter().map(|input| &*input.name).collect();
 /// assert_eq!(names, ["crawl/b.warc"]);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn found_inputs(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &Sources) -> Vec<FoundInput> {
+pub fn resolve_inputs(
+    inputs: &[LoadInput],
+    allow_elsewhere: &[String],
+    sources: &Sources,
+) -> Vec<ResolvedInput> {
     let found = discover(inputs, allow_elsewhere, sources).found.into_iter();
     found
-        .map(|found| FoundInput {
+        .map(|found| ResolvedInput {
             location: found.place.location(),
             validator: match &found.place {
                 InputLocation::File(_) => None,

@@ -12,7 +12,7 @@ use system::FileStore;
 use warc::Input;
 
 use super::package::{member_parts, of_member, outermost_package, without_secrets};
-use super::source::{InputSource, Stat};
+use super::source::{InputSource, InputStat};
 
 /// A source that accepts addresses without secrets, and passes them with secrets to another source.
 pub(super) struct SecretSource {
@@ -57,17 +57,17 @@ impl InputSource for SecretSource {
         self.source.serves(address)
     }
 
-    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
+    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<InputStat>>> {
         let full: Vec<String> = addresses.iter().map(|address| self.full(address)).collect();
         self.source
             .stat(&full.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
+    fn list(&self, folder: &str) -> io::Result<Vec<(String, InputStat)>> {
         self.source.list(folder)
     }
 
-    fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
+    fn open(&self, address: &str, seen: Option<&InputStat>) -> io::Result<Arc<dyn Input>> {
         self.source.open(&self.full(address), seen)
     }
 

@@ -16,16 +16,16 @@ pub trait InputSource: Send + Sync + 'static {
 
     /// Returns the status of the object at each address, in the order of `addresses`; `None` if
     /// there is no object. A source queries many at once if it can.
-    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>>;
+    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<InputStat>>>;
 
     /// Returns every input whose address begins with `folder`, which ends with a slash, sorted by
     /// address. Fails with [`ErrorKind::Unsupported`] if the source cannot list.
-    fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>>;
+    fn list(&self, folder: &str) -> io::Result<Vec<(String, InputStat)>>;
 
     /// Opens an input for reading at any position. All bytes belong to one version: the version
     /// `seen` if given, otherwise the version found first. Reading fails if another version has
     /// replaced it.
-    fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>>;
+    fn open(&self, address: &str, seen: Option<&InputStat>) -> io::Result<Arc<dyn Input>>;
 
     /// Drops cached data of an input, because something in it was taken down.
     fn drop_cached(&self, _address: &str) {}
@@ -40,7 +40,7 @@ pub trait InputSource: Send + Sync + 'static {
 
 /// The status of an input before it is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stat {
+pub struct InputStat {
     /// Size in bytes; 0 if it is not known before reading.
     pub size: u64,
     /// A value that changes whenever the content does (a strong entity tag); `None` if there is

@@ -36,7 +36,7 @@ impl Sources {
 
     /// Returns an address without its secrets, which are remembered. These sources accept the
     /// result in place of the full address.
-    pub fn plain(&self, address: &str) -> String {
+    pub fn without_secrets(&self, address: &str) -> String {
         self.remember(address);
         without_secrets(address)
     }
@@ -60,7 +60,7 @@ impl Sources {
     }
 
     /// Returns the address at a location with its remembered secrets.
-    pub fn as_given(&self, location: &str) -> String {
+    pub fn with_secrets(&self, location: &str) -> String {
         let address = address_of(location).filter(|address| is_address(address));
         match (&self.beyond, address) {
             (Some(beyond), Some(address)) => address_text(&beyond.as_given(&address)),

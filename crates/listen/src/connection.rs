@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::{ConnectionPermit, UnderWay};
+use crate::{ConnectionPermit, RequestInProgress};
 
-use crate::tls::Agreed;
+use crate::tls::TlsSession;
 
 /// One connection. All requests on it share this value.
 pub struct Connection {
@@ -14,7 +14,7 @@ pub struct Connection {
     local: Option<SocketAddr>,
     /// The user at the other end, once known.
     user: OnceLock<u32>,
-    tls: Option<Agreed>,
+    tls: Option<TlsSession>,
     pub(crate) permit: ConnectionPermit,
     unread: Arc<AtomicBool>,
 }
@@ -23,7 +23,7 @@ impl Connection {
     pub(crate) fn new(
         peer: SocketAddr,
         local: Option<SocketAddr>,
-        tls: Option<Agreed>,
+        tls: Option<TlsSession>,
         permit: ConnectionPermit,
         unread: Arc<AtomicBool>,
     ) -> Self {
@@ -54,13 +54,13 @@ impl Connection {
     }
 
     /// Returns version and cipher of TLS, or `None` without TLS.
-    pub fn tls(&self) -> Option<&Agreed> {
+    pub fn tls(&self) -> Option<&TlsSession> {
         self.tls.as_ref()
     }
 
     /// Notes that a request begins. The request is in progress until the result is dropped. Only
-    /// [`crate::Patience::IdleStranger`] needs this.
-    pub fn begin(&self) -> UnderWay {
+    /// [`crate::IdleLimit::IdleStranger`] needs this.
+    pub fn begin(&self) -> RequestInProgress {
         self.permit.begin()
     }
 
@@ -73,7 +73,7 @@ impl Connection {
     /// Notes that a request was answered before its body was read to the end. The response must say
     /// `Connection: close`. Further data of the client is then read for a moment, so that the
     /// client sees the response and not a reset.
-    pub fn leave_unread(&self) {
+    pub fn mark_body_unread(&self) {
         self.unread.store(true, Ordering::Relaxed);
     }
 }

@@ -1,8 +1,8 @@
 //! A port of this process that serves HTTP/1.1. All our servers use this accept loop.
 //!
-//! [`Port::serve`] accepts the connections that [`crate::Door`] admits, does the TLS handshake,
+//! [`Port::serve`] accepts the connections that [`crate::ConnectionLimiter`] admits, does the TLS handshake,
 //! calls a function for every request, and ends all connections in order. Differences between
-//! servers are fields of [`Terms`], and each server explains its values.
+//! servers are fields of [`PortSettings`], and each server explains its values.
 //!
 //! Invariants:
 //! - A connection holds its permit of the door exactly from its acceptance to its end.
@@ -28,7 +28,9 @@ mod write_timeout;
 
 pub use connection::Connection;
 pub use hosts::{Hosts, Misaddressed};
-pub use limits::{ConnectionPermit, Door, Limits, Patience, Permit, Permits, UnderWay};
+pub use limits::{
+    ConnectionLimiter, ConnectionPermit, IdleLimit, Limits, Permit, Permits, RequestInProgress,
+};
 pub use listen_address::ListenAddress;
-pub use port::{Port, Terms};
-pub use tls::{Agreed, Security, TlsError, TlsFiles};
+pub use port::{Port, PortSettings};
+pub use tls::{Security, TlsError, TlsFiles, TlsSession};

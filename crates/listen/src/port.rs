@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::{ConnectionPermit, Door, Patience};
+use crate::{ConnectionLimiter, ConnectionPermit, IdleLimit};
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -27,7 +27,7 @@ use crate::write_timeout::WriteTimeout;
 
 /// Limits and rules for the connections of a port.
 #[derive(Clone)]
-pub struct Terms {
+pub struct PortSettings {
     /// Plain HTTP, TLS, or both.
     pub security: Security,
     /// Time limit of a TLS handshake.
@@ -44,7 +44,7 @@ pub struct Terms {
     /// response has a separate limit.
     pub write_idle_max: Option<Duration>,
     /// Which idle connections are closed.
-    pub patience: Patience,
+    pub idle_limit: IdleLimit,
     /// Time that requests in progress get to finish when the port shuts down.
     pub grace: Duration,
 }
@@ -105,7 +105,7 @@ pub struct Terms {
 pub struct Port {
     listener: TcpListener,
     address: SocketAddr,
-    door: Arc<Door>,
+    door: Arc<ConnectionLimiter>,
 }
 
 impl Port {
@@ -114,7 +114,7 @@ impl Port {
     /// # Errors
     /// Fails if the address is in use, does not belong to this machine, or is not allowed.
     #[expect(clippy::disallowed_methods, reason = "the only place that binds a port")]
-    pub async fn bind(address: SocketAddr, door: Arc<Door>) -> io::Result<Port> {
+    pub async fn bind(address: SocketAddr, door: Arc<ConnectionLimiter>) -> io::Result<Port> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         Ok(Port {
@@ -130,9 +130,9 @@ impl Port {
     }
 
     /// Calls `answer` for every request until `stop` is ready. Then the port accepts no further
-    /// connections, requests in progress may finish within [`Terms::grace`], and the remaining
+    /// connections, requests in progress may finish within [`PortSettings::grace`], and the remaining
     /// connections are closed.
-    pub async fn serve<A, F, B, E>(self, terms: Terms, answer: A, stop: impl Future<Output = ()>)
+    pub async fn serve<A, F, B, E>(self, terms: PortSettings, answer: A, stop: impl Future<Output = ()>)
     where
         A: Fn(Request<Incoming>, Arc<Connection>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
@@ -174,7 +174,7 @@ async fn hold<A, F, B, E>(
     stream: TcpStream,
     peer: SocketAddr,
     permit: ConnectionPermit,
-    held: Arc<(Terms, A)>,
+    held: Arc<(PortSettings, A)>,
     mut closed: watch::Receiver<bool>,
 ) where
     A: Fn(Request<Incoming>, Arc<Connection>) -> F,
@@ -212,7 +212,7 @@ async fn hold<A, F, B, E>(
     let mut talk = pin!(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = talk.as_mut() => ended,
-        () = connection.permit.wait_until_idle(terms.patience) => {
+        () = connection.permit.wait_until_idle(terms.idle_limit) => {
             return tracing::debug!(%peer, "closed an idle connection");
         }
         () = closing(&mut closed) => {
@@ -243,21 +243,21 @@ mod tests {
 
     /// Returns a port whose responses each wait for `go`. The port ends when `stop` is notified.
     async fn port(grace: Duration, stop: &Arc<Notify>, go: &Arc<Notify>) -> (SocketAddr, JoinHandle<()>) {
-        let door = Door::new(crate::Limits {
+        let door = ConnectionLimiter::new(crate::Limits {
             connections_max: 8,
             per_address_max: 8,
             reserve: 0,
         });
         let port = Port::bind("127.0.0.1:0".parse().unwrap(), door).await.unwrap();
         let long = Duration::from_secs(60);
-        let terms = Terms {
+        let terms = PortSettings {
             security: Security::Plain,
             handshake_time_max: long,
             head_bytes_max: 16 * 1024,
             head_time_max: long,
             buffer_bytes_max: None,
             write_idle_max: None,
-            patience: Patience::FirstRequest(long),
+            idle_limit: IdleLimit::FirstRequest(long),
             grace,
         };
         let (address, stop, go) = (port.address(), Arc::clone(stop), Arc::clone(go));

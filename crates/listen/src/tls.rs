@@ -33,7 +33,7 @@ pub enum Security {
 /// Parameters that client and server negotiated, with the names of rustls: `TLSv1.3`,
 /// `TLS13_AES_128_GCM_SHA256`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agreed {
+pub struct TlsSession {
     /// Version of TLS.
     pub version: String,
     /// Cipher suite.
@@ -83,7 +83,7 @@ impl Security {
         stream: TcpStream,
         over: impl FnOnce(TcpStream) -> S,
         time_max: Duration,
-    ) -> io::Result<(Box<dyn Duplex>, Option<Agreed>)> {
+    ) -> io::Result<(Box<dyn Duplex>, Option<TlsSession>)> {
         let config = match self {
             Security::Plain => None,
             Security::Tls(config) => Some(config),
@@ -97,18 +97,18 @@ impl Security {
         };
         let acceptor = TlsAcceptor::from(Arc::clone(config));
         let stream = in_time(time_max, acceptor.accept(stream)).await?;
-        let agreed = Agreed::of(stream.get_ref().1);
+        let agreed = TlsSession::of(stream.get_ref().1);
         Ok((Box::new(stream), Some(agreed)))
     }
 }
 
-impl Agreed {
+impl TlsSession {
     /// Returns the negotiated parameters. Must be called after the handshake, because they are not
     /// known before.
-    fn of(connection: &ServerConnection) -> Agreed {
+    fn of(connection: &ServerConnection) -> TlsSession {
         let version = connection.protocol_version();
         let cipher = connection.negotiated_cipher_suite();
-        Agreed {
+        TlsSession {
             version: version.map_or_else(String::new, |version| format!("{version:?}").replace('_', ".")),
             cipher: cipher.map_or_else(String::new, |cipher| format!("{:?}", cipher.suite())),
         }

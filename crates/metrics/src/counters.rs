@@ -17,7 +17,7 @@ pub struct Counters {
 pub struct InFlight(Arc<Counters>);
 
 /// A request in progress. It is counted when this is dropped.
-pub struct Counted {
+pub struct TrackedRequest {
     _in_flight: InFlight,
     operation: Arc<Operation>,
     begun: Instant,
@@ -27,16 +27,16 @@ pub struct Counted {
 impl Counters {
     /// Notes that a request begins whose operation is counted elsewhere. Only the background
     /// workers, which yield to requests, read this number.
-    pub fn in_flight_now(self: &Arc<Self>) -> InFlight {
+    pub fn track_in_flight(self: &Arc<Self>) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         InFlight(self.clone())
     }
 
     /// Notes that a request begins.
-    pub fn begin(self: &Arc<Self>, operation: &'static str) -> Counted {
-        Counted {
-            _in_flight: self.in_flight_now(),
-            operation: self.operations.of(operation),
+    pub fn begin(self: &Arc<Self>, operation: &'static str) -> TrackedRequest {
+        TrackedRequest {
+            _in_flight: self.track_in_flight(),
+            operation: self.operations.operation(operation),
             begun: system::now(),
             failed: AtomicBool::new(false),
         }
@@ -53,7 +53,7 @@ impl Counters {
     }
 }
 
-impl Counted {
+impl TrackedRequest {
     /// Adds received content bytes.
     pub fn received(&self, bytes: u64) {
         self.operation.received(bytes);
@@ -70,10 +70,10 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for TrackedRequest {
     fn drop(&mut self) {
         self.operation
-            .ended(system::since(self.begun), *self.failed.get_mut());
+            .count_request(system::since(self.begun), *self.failed.get_mut());
     }
 }
 

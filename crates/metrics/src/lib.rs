@@ -21,7 +21,7 @@ mod operations;
 mod request_count;
 mod text;
 
-pub use counters::{Counted, Counters, InFlight};
+pub use counters::{Counters, InFlight, TrackedRequest};
 pub use histogram::Histogram;
 pub use measure::{Measure, Value};
 pub use metric::{Kind, Metric};

@@ -28,7 +28,7 @@ pub struct Operation {
 impl Operations {
     /// Returns the counters of an operation. Its name must come from a fixed list, never from a
     /// request, because every name is kept.
-    pub fn of(&self, operation: &str) -> Arc<Operation> {
+    pub fn operation(&self, operation: &str) -> Arc<Operation> {
         if let Some(counters) = self.by_name.read().get(operation) {
             return Arc::clone(counters);
         }
@@ -71,7 +71,7 @@ impl Operation {
 
     /// Counts a request that took `time`. `failed` means that it failed for a reason other than the
     /// client's.
-    pub fn ended(&self, time: Duration, failed: bool) {
+    pub fn count_request(&self, time: Duration, failed: bool) {
         self.failures.fetch_add(u64::from(failed), Ordering::Relaxed);
         self.times.observe(time);
     }
@@ -98,11 +98,13 @@ mod tests {
     #[test]
     fn operations_are_counted_apart() {
         let operations = Operations::default();
-        let put = operations.of("put");
+        let put = operations.operation("put");
         put.received(5);
-        put.ended(Duration::from_micros(150), false);
-        operations.of("put").ended(Duration::from_secs(100), true);
-        operations.of("get").sent(7);
+        put.count_request(Duration::from_micros(150), false);
+        operations
+            .operation("put")
+            .count_request(Duration::from_secs(100), true);
+        operations.operation("get").sent(7);
         let [get, put] = operations.counts().try_into().unwrap();
         assert_eq!((get.operation.as_str(), get.count, get.bytes_out), ("get", 0, 7));
         assert_eq!((put.count, put.failures, put.bytes_in), (2, 1, 5));

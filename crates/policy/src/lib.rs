@@ -22,8 +22,9 @@ pub use condition::{Condition, ConditionError, ConditionNames, Subject, Unit, na
 pub use crash::{CRASH_POINTS, UNDO_CRASH_POINTS};
 pub use plan::{GrownTree, Plan, PlanError, PlannedFile, is_due, plan};
 pub use rules::{
-    Action, CommandLimits, Level, Limits, Names, Order, Policy, Rules, RulesError, Trigger, Usage, UsageOf,
+    Action, CommandLimits, Level, Limits, NameResolver, Order, Policy, Rules, RulesError, Trigger, Usage,
+    UsageOf,
 };
-pub use run::{Ran, RunError, RunSettings, Undone, run, settle, undo};
-pub use shelf::{Shelf, Shelved};
+pub use run::{FinishedRun, RunError, RunSettings, Undone, run, settle, undo};
+pub use shelf::{CopyStore, ObjectState};
 pub use trash::TRASH;

@@ -37,7 +37,7 @@ pub(crate) fn removed_files(catalogue: &Catalogue, trees: &[&Root]) -> Result<Re
             if (act.has_removed_file() || is_emptied)
                 && known_ms(&act.path).is_some_and(|known_ms| act.at_ms >= known_ms)
             {
-                removed.insert((act.path.clone(), act.seen), act);
+                removed.insert((act.path.clone(), act.version), act);
             }
             Ok::<(), CatalogueError>(())
         })?;

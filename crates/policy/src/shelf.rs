@@ -4,7 +4,7 @@ use std::fs::File;
 
 /// The state of an object in a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shelved {
+pub struct ObjectState {
     /// SHA-256 of its content.
     pub sha256: [u8; 32],
     /// Number of replicas that were just read completely and found intact.
@@ -12,7 +12,7 @@ pub struct Shelved {
 }
 
 /// A store of copies. Errors are messages, which are logged.
-pub trait Shelf: Sync {
+pub trait CopyStore: Sync {
     /// Returns the digest that an object was written with; `None` if it does not exist.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ pub trait Shelf: Sync {
     ///
     /// # Errors
     /// The store does not answer.
-    fn verify(&self, address: &str) -> Result<Option<Shelved>, String>;
+    fn verify(&self, address: &str) -> Result<Option<ObjectState>, String>;
 
     /// Writes an object into a file.
     ///

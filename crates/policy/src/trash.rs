@@ -74,7 +74,7 @@ pub(crate) fn emptied<'a>(
             ActState::Done => true,
             // If the tree is not mounted, its trash is not known to be empty.
             ActState::Skipped => {
-                is_tree_there(catalogue, tree)? && !is_there(catalogue, &act.path, &act.seen)
+                is_tree_there(catalogue, tree)? && !is_there(catalogue, &act.path, &act.version)
             }
             _ => false,
         };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use catalogue::{ActState, ActionKind, Catalogue, CatalogueError, CatalogueSettings, Progress, ScanSettings};
-use policy::{Names, Plan, Policy, Ran, Rules, RunSettings};
+use policy::{FinishedRun, NameResolver, Plan, Policy, Rules, RunSettings};
 
 const RULES: &str = "
 [policy.delete]
@@ -37,7 +37,7 @@ fn now_ms() -> i64 {
 }
 
 fn read(text: &str) -> Rules {
-    let names = Names {
+    let names = NameResolver {
         user: &|_| None,
         group: &|_| None,
         bucket: &|_| Ok(()),
@@ -88,9 +88,9 @@ impl Rig {
         policy::plan(&self.catalogue, policy, &[], now_ms()).unwrap()
     }
 
-    fn run(&self, policy: &Policy) -> Ran {
+    fn run(&self, policy: &Policy) -> FinishedRun {
         let mut settings = RunSettings {
-            shelf: None,
+            store: None,
             stop: &AtomicBool::new(false),
             each: &mut |_| {},
         };

@@ -72,7 +72,7 @@ impl CachedRanges {
         } else {
             User::Records
         };
-        let through = cache.over(origin, user);
+        let through = cache.origin_reader(origin, user);
         let to_failure = |error: OriginError| failure(bucket.as_deref(), error);
         // An object of a bucket needs no request if its version is known. A web server must be
         // asked whether it supports ranges.

@@ -40,7 +40,7 @@ mod warm;
 mod web;
 
 pub use folder::Folder;
-pub use listed_page::{Listed, ListedPage};
+pub use listed_page::{ListedObject, ListedPage};
 pub use listing::Listing;
 pub use own_store::OwnStore;
 pub use reader::READ_AHEAD_BYTES;

@@ -2,7 +2,7 @@
 
 /// An object of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedObject {
     /// Its key in the bucket.
     pub key: Vec<u8>,
     /// Its length in bytes.
@@ -15,7 +15,7 @@ pub struct Listed {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListedPage {
     /// Objects in bytewise order of key.
-    pub objects: Vec<Listed>,
+    pub objects: Vec<ListedObject>,
     /// Whether this is the last page.
     pub is_last: bool,
 }

@@ -118,7 +118,7 @@ impl Remote {
     pub fn close(&self) {
         let opened = self.shared.cache.get().cloned().flatten();
         if let (Some(cache), Some(spawner)) = (opened, self.spawner.get()) {
-            let settled = spawner.wait(async move { Ok(cache.settled(SETTLE_MAX).await) });
+            let settled = spawner.wait(async move { Ok(cache.wait_until_stored(SETTLE_MAX).await) });
             if !settled.unwrap_or(false) {
                 tracing::warn!("the disks of the cache are slow: some of the data read is not cached");
             }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::bucket::{WRONG_REGION, is_no_bucket, is_refused, is_wrong_region};
 use crate::failure::{Failure, with_causes};
-use crate::listed_page::{Listed, ListedPage};
+use crate::listed_page::{ListedObject, ListedPage};
 use crate::remote::Shared;
 use crate::s3::{options, refused, region};
 use crate::s3_error::in_a_sentence;
@@ -173,7 +173,7 @@ impl S3Listing {
     }
 }
 
-fn listed(object: &Contents, is_encoded: bool) -> Result<Listed, Failure> {
+fn listed(object: &Contents, is_encoded: bool) -> Result<ListedObject, Failure> {
     let key = if is_encoded {
         // A literal plus sign is always escaped; an unescaped one is a space.
         percent_decode_str(&object.key.replace('+', " ")).collect()
@@ -193,7 +193,7 @@ fn listed(object: &Contents, is_encoded: bool) -> Result<Listed, Failure> {
         );
         return Err(Failure::lasting(ErrorKind::InvalidData, what));
     }
-    Ok(Listed {
+    Ok(ListedObject {
         key,
         size_bytes: object.size,
         modified_ms: format::date::ms_of_digits(&digits),
@@ -204,7 +204,7 @@ fn listed(object: &Contents, is_encoded: bool) -> Result<Listed, Failure> {
 mod tests {
     use super::*;
 
-    fn read(xml: &str) -> Result<(Vec<Listed>, bool), String> {
+    fn read(xml: &str) -> Result<(Vec<ListedObject>, bool), String> {
         let answer: Answer = quick_xml::de::from_reader(xml.as_bytes()).map_err(|error| error.to_string())?;
         let is_encoded = answer.encoding_type.as_deref() == Some("url");
         let objects = answer.contents.iter().map(|object| listed(object, is_encoded));

@@ -62,7 +62,7 @@ impl Remote {
                 }
             });
             let warmed = reads.buffered(AT_ONCE).collect().await;
-            cache.settled(SETTLE_MAX).await;
+            cache.wait_until_stored(SETTLE_MAX).await;
             Ok(warmed)
         })
     }

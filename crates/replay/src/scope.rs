@@ -74,7 +74,7 @@ impl Scope {
     /// Marks content that is shown only if other content cannot be: its parts become
     /// [`Role::Alternative`].
     #[must_use]
-    pub(crate) fn as_alternative(self) -> Scope {
+    pub(crate) fn alternative(self) -> Scope {
         Scope {
             is_alternative: true,
             ..self

@@ -87,7 +87,7 @@ pub(crate) async fn answer(
         // not send it. The next bytes on this connection could be the body or another request.
         close(&mut response);
     } else if !exchange.body.finish().await {
-        connection.leave_unread();
+        connection.mark_body_unread();
         close(&mut response);
     }
     // Responses of a gateway's upstream are passed on uncorrected.

@@ -302,7 +302,7 @@ fn make(path: &Path) -> Result<KeyPair, KeysError> {
     };
     let KeyPair { id, secret } = &pair;
     let text = format!(
-        "# Access keys of the S3 face, read again when this file changes. Rights by bucket; * stands for any text.\n\
+        "# Access keys of the S3 server, read again when this file changes. Rights by bucket; * stands for any text.\n\
          # Without a signature: [buckets.NAME] with anonymous = [\"read\"].\n\n\
          [keys.{id}]\nsecret = \"{secret}\"\nrights = {{ \"*\" = [\"read\", \"write\", \"list\", \"delete\", \"own\"] }}\n"
     );

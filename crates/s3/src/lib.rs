@@ -73,7 +73,7 @@ mod xml;
 
 pub use listen::{TlsError, TlsFiles};
 
-pub use gateway::{Credential, GatewayError, GatewaySettings, Map, Place, PlaceError, Scope};
+pub use gateway::{BucketPrefix, BucketPrefixError, Credential, GatewayError, GatewaySettings, Map, Scope};
 pub use keys::{ALL_RIGHTS, KeyPair, KeysError, Right};
 pub use log::{LogFormat, LogSettings, LogTarget};
 pub use options::{Limits, ServeError, Settings};

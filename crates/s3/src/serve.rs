@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cache::Cache;
-use listen::{Door, Hosts, Patience};
-use listen::{Port, Security, Terms};
+use listen::{ConnectionLimiter, Hosts, IdleLimit};
+use listen::{Port, PortSettings, Security};
 use metrics::Operations;
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
@@ -42,7 +42,7 @@ pub struct Running {
     address: SocketAddr,
     new_key: Option<KeyPair>,
     requests: Arc<Operations>,
-    door: Arc<Door>,
+    door: Arc<ConnectionLimiter>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
     log: Option<RunningLog>,
@@ -67,7 +67,7 @@ impl Running {
     }
 
     /// Returns the open connections.
-    pub fn door(&self) -> Arc<Door> {
+    pub fn door(&self) -> Arc<ConnectionLimiter> {
         self.door.clone()
     }
 
@@ -117,7 +117,7 @@ async fn start(
         Some(files) => Security::of_files(files)?,
     };
     let terms = terms(security, &settings.limits);
-    let door = Door::new(listen::Limits {
+    let door = ConnectionLimiter::new(listen::Limits {
         connections_max: settings.limits.connections_max,
         per_address_max: settings.limits.per_address_max,
         reserve: settings.limits.reserve,
@@ -208,8 +208,8 @@ fn build_service(mut builder: S3ServiceBuilder, keys: Arc<Keys>) -> S3Service {
 }
 
 /// Returns the rules for connections.
-fn terms(security: Security, limits: &Limits) -> Terms {
-    Terms {
+fn terms(security: Security, limits: &Limits) -> PortSettings {
+    PortSettings {
         security,
         // The handshake comes before any signed request, so it has the same limit as strangers.
         handshake_time_max: limits.stranger_time_max,
@@ -220,7 +220,7 @@ fn terms(security: Security, limits: &Limits) -> Terms {
         write_idle_max: Some(limits.idle_time_max),
         // Objects may be public, so connections without a signature may send requests, and a long
         // response must not be cut. The limit therefore applies to idle time only.
-        patience: Patience::IdleStranger(limits.stranger_time_max),
+        idle_limit: IdleLimit::IdleStranger(limits.stranger_time_max),
         grace: SHUTDOWN_GRACE,
     }
 }

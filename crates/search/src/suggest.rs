@@ -13,7 +13,7 @@
 
 use std::time::{Duration, Instant};
 
-use access::Sight;
+use access::AccessFilter;
 use rustc_hash::FxHashMap;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, SegmentReader, TERMINATED};
@@ -74,7 +74,12 @@ impl SearchIndex {
     ///
     /// # Errors
     /// [`SearchError`] if the index cannot be read. The text never causes an error.
-    pub fn suggest(&self, text: &str, limit: usize, sight: &Sight) -> Result<Suggestions, SearchError> {
+    pub fn suggest(
+        &self,
+        text: &str,
+        limit: usize,
+        sight: &AccessFilter,
+    ) -> Result<Suggestions, SearchError> {
         catch_panics(|| {
             let view = self.view();
             let deadline = system::now() + TIME_MAX;
@@ -115,7 +120,7 @@ fn completions(
     view: &View,
     text: &str,
     limit: usize,
-    sight: &Sight,
+    sight: &AccessFilter,
     deadline: Instant,
 ) -> tantivy::Result<Vec<Suggestion>> {
     let Some(incomplete) = incomplete_word(text).filter(|_| limit > 0) else {

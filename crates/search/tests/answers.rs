@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use access::{Access, Condition, Groups, Rule, Rules, Sight};
-use search::{Anchor, Document, NoteKind, Query, SearchIndex, TextCapture, TextSought, Version};
+use access::{Access, AccessFilter, AccessRule, AccessRules, Condition, Groups};
+use search::{Anchor, Document, NoteKind, Query, SearchIndex, TextCapture, TextRequest, Version};
 
 use crate::support::{ALL, ask, names, open, page, upsert};
 
@@ -246,7 +246,9 @@ fn explained_scores_add_up() {
             explain: true,
             ..Query::default()
         };
-        let results = index.search(&query, &Sight::everything(), &|_| None).unwrap();
+        let results = index
+            .search(&query, &AccessFilter::everything(), &|_| None)
+            .unwrap();
         assert!(!results.hits.is_empty());
         for hit in &results.hits {
             let parts = hit.explanation.as_ref().unwrap();
@@ -267,11 +269,13 @@ fn snippets_come_from_the_text_of_the_results_shown() {
         limit: 2,
         ..Query::default()
     };
-    let text_of = |sought: &TextSought<'_>| {
+    let text_of = |sought: &TextRequest<'_>| {
         asked.borrow_mut().push(sought.url_key.to_owned());
         Some(Arc::<str>::from("a <root> text"))
     };
-    let results = index.search(&query, &Sight::everything(), &text_of).unwrap();
+    let results = index
+        .search(&query, &AccessFilter::everything(), &text_of)
+        .unwrap();
     let parts = results.hits[0].snippet.parts.iter();
     let parts: Vec<(&str, bool)> = parts.map(|part| (&*part.text, part.matched)).collect();
     assert_eq!(parts, [("a <", false), ("root", true), ("> text", false)]);
@@ -378,7 +382,9 @@ fn odd_queries_have_answers() {
         after: Some("what is this".to_owned()),
         ..Query::default()
     };
-    let refused = index.search(&query, &Sight::everything(), &|_| None).unwrap_err();
+    let refused = index
+        .search(&query, &AccessFilter::everything(), &|_| None)
+        .unwrap_err();
     assert!(refused.to_string().contains("another query"), "{refused}");
 }
 
@@ -410,12 +416,12 @@ fn a_document_is_hidden_by_the_capture_of_its_text_too() {
     index.flush().unwrap();
     let all = ["alone", "collection", "digest", "mime"];
     let check = |condition: Condition, hidden: &[&str]| {
-        let rule = Rule {
+        let rule = AccessRule {
             access: Access::Deny,
             condition: condition.clone(),
-            ..Rule::default()
+            ..AccessRule::default()
         };
-        let rules = Rules {
+        let rules = AccessRules {
             default: Access::Allow,
             strict: true,
             rules: vec![rule],
@@ -426,7 +432,7 @@ fn a_document_is_hidden_by_the_capture_of_its_text_too() {
             facets: true,
             ..Query::default()
         };
-        let sight = rules.sight(&Groups::public(), 0).unwrap();
+        let sight = rules.filter_for(&Groups::public(), 0).unwrap();
         let mut found = index.search(&query, &sight, &|_| None).unwrap();
         found.hits.sort_by(|a, b| a.url_key.cmp(&b.url_key));
         let seen: Vec<&str> = all.into_iter().filter(|name| !hidden.contains(name)).collect();
@@ -479,7 +485,7 @@ fn words_of_links_are_found_by_who_sees_all_of_them() {
         .apply(1, others.into_iter().chain([upsert(said(&anchors))]))
         .unwrap();
     index.flush().unwrap();
-    let found = |index: &SearchIndex, query: &str, sight: &Sight| {
+    let found = |index: &SearchIndex, query: &str, sight: &AccessFilter| {
         let query = Query {
             text: query.to_owned(),
             limit: 10,
@@ -488,7 +494,7 @@ fn words_of_links_are_found_by_who_sees_all_of_them() {
         };
         index.search(&query, sight, &|_| None).unwrap()
     };
-    let everything = Sight::everything();
+    let everything = AccessFilter::everything();
     for (query, names_found) in [
         ("contact", &["other", "said"][..]),
         ("\"contact us\"", &["said"]),
@@ -519,13 +525,13 @@ fn words_of_links_are_found_by_who_sees_all_of_them() {
 
     // With a sight that hides other pages but not these, the answers equal those of an index
     // without anchors.
-    let hidden = Rule {
+    let hidden = AccessRule {
         access: Access::Deny,
         condition: Condition {
             collection: Some("hidden".to_owned()),
             ..Condition::default()
         },
-        ..Rule::default()
+        ..AccessRule::default()
     };
     let plain_dir = tempfile::tempdir().unwrap();
     let plain = open(plain_dir.path());
@@ -539,12 +545,12 @@ fn words_of_links_are_found_by_who_sees_all_of_them() {
         .unwrap();
     plain.flush().unwrap();
     for is_strict in [true, false] {
-        let rules = Rules {
+        let rules = AccessRules {
             default: Access::Allow,
             strict: is_strict,
             rules: vec![hidden.clone()],
         };
-        let sight = rules.sight(&Groups::public(), 0).unwrap();
+        let sight = rules.filter_for(&Groups::public(), 0).unwrap();
         for query in ["contact", "premices", "cont*", "us", "text", "-contact"] {
             let (one, other) = (found(&index, query, &sight), found(&plain, query, &sight));
             assert_eq!(names(&one), names(&other), "{query}");
@@ -581,7 +587,9 @@ fn what_is_near_in_an_organisation_comes_first() {
             profile: profile.parse().unwrap(),
             ..Query::default()
         };
-        index.search(&query, &Sight::everything(), &|_| None).unwrap()
+        index
+            .search(&query, &AccessFilter::everything(), &|_| None)
+            .unwrap()
     };
     assert_eq!(
         names(&order("")).join(" "),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use access::Sight;
+use access::AccessFilter;
 use frostem::{Algorithm, Stemmer};
 use search::{Anchor, Document, Query, SearchIndex};
 
@@ -392,7 +392,9 @@ fn words_near_each_other_come_first_on_every_page_of_results() {
     };
     let mut order = Vec::new();
     loop {
-        let results = index.search(&query, &Sight::everything(), &|_| None).unwrap();
+        let results = index
+            .search(&query, &AccessFilter::everything(), &|_| None)
+            .unwrap();
         order.extend(results.hits.iter().map(|hit| (hit.url_key.clone(), hit.score)));
         match results.next {
             Some(next) => query.after = Some(next),

@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use access::Sight;
-use search::{Anchor, Change, Document, Gone, Held, Hit, Order, Query, Results, SearchIndex, Version};
+use access::AccessFilter;
+use search::{
+    Anchor, Change, Document, ExpectedDocuments, Hit, Order, PastToDelete, Query, Results, SearchIndex,
+    Version,
+};
 
 use crate::support::{ALL, Dice, ask, open, page, upsert};
 
@@ -56,16 +59,16 @@ impl Model {
             Change::Past {
                 url_key: url_key.clone(),
                 current: Box::new(current),
-                gone: Gone::Since(Vec::new()),
+                past_to_delete: PastToDelete::Since(Vec::new()),
                 put: of_key.past.values().cloned().collect(),
             }
         };
         self.keys.iter().map(change).collect()
     }
 
-    fn held(&self) -> impl Iterator<Item = Result<Held, std::convert::Infallible>> {
+    fn held(&self) -> impl Iterator<Item = Result<ExpectedDocuments, std::convert::Infallible>> {
         self.keys.iter().map(|(url_key, of_key)| {
-            Ok(Held {
+            Ok(ExpectedDocuments {
                 url_key: url_key.clone(),
                 current: of_key.current.is_some(),
                 past: of_key.past.keys().copied().collect(),
@@ -166,9 +169,9 @@ fn random_past(dice: &mut Dice, keys: usize) -> Change {
     Change::Past {
         url_key,
         current: Box::new(current),
-        gone: match dice.below(4) {
-            0 => Gone::All,
-            _ => Gone::Since(
+        past_to_delete: match dice.below(4) {
+            0 => PastToDelete::All,
+            _ => PastToDelete::Since(
                 times(dice)
                     .into_iter()
                     .map(|time| (time - 1) * 1_000_000_000_000)
@@ -217,12 +220,12 @@ pub(crate) fn inserting(model: &Model, changes: &[Change]) -> Vec<Change> {
             Change::Past {
                 url_key,
                 current,
-                gone,
+                past_to_delete: gone,
                 put,
             } => inserting.push(Change::Past {
                 url_key: url_key.clone(),
                 current: Box::new(inserted(&model, current)),
-                gone: gone.clone(),
+                past_to_delete: gone.clone(),
                 put: put.clone(),
             }),
             other => inserting.push(inserted(&model, other)),
@@ -254,13 +257,15 @@ pub(crate) fn apply_to(model: &mut Model, changes: &[Change]) {
             Change::Past {
                 url_key,
                 current,
-                gone,
+                past_to_delete: gone,
                 put,
             } => {
                 apply_to(model, std::slice::from_ref(current));
                 let past = &mut model.keys.entry(url_key.clone()).or_default().past;
-                past.retain(|since_ms, _| !matches!(gone, Gone::Since(times) if times.contains(since_ms)));
-                if *gone == Gone::All {
+                past.retain(
+                    |since_ms, _| !matches!(gone, PastToDelete::Since(times) if times.contains(since_ms)),
+                );
+                if *gone == PastToDelete::All {
                     past.clear();
                 }
                 past.extend(
@@ -512,10 +517,14 @@ fn all(index: &SearchIndex, text: &str) -> Results {
 fn all_of(index: &SearchIndex, query: Query) -> Results {
     let text = query.text.clone();
     let mut query = query;
-    let mut all = index.search(&query, &Sight::everything(), &|_| None).unwrap();
+    let mut all = index
+        .search(&query, &AccessFilter::everything(), &|_| None)
+        .unwrap();
     while let Some(next) = all.next.take() {
         query.after = Some(next);
-        let page = index.search(&query, &Sight::everything(), &|_| None).unwrap();
+        let page = index
+            .search(&query, &AccessFilter::everything(), &|_| None)
+            .unwrap();
         assert_eq!((page.total, page.shown_total), (all.total, all.shown_total));
         assert!(!page.hits.is_empty());
         all.hits.extend(page.hits);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use access::{Access, Condition, Groups, Rule, Rules, Sight};
+use access::{Access, AccessFilter, AccessRule, AccessRules, Condition, Groups};
 use search::{SearchIndex, Suggestion};
 
 use crate::support::{Dice, open, page, upsert};
@@ -46,8 +46,8 @@ fn expected(pages: &[Made], before: Option<&str>, beginning: &str, limit: usize)
 }
 
 /// Returns the sight of callers from whom a collection is hidden.
-fn without(collection: &str) -> Sight {
-    let hidden = Rule {
+fn without(collection: &str) -> AccessFilter {
+    let hidden = AccessRule {
         access: Access::Deny,
         groups: Vec::new(),
         except: Vec::new(),
@@ -57,14 +57,14 @@ fn without(collection: &str) -> Sight {
         },
         note: String::new(),
     };
-    let rules = Rules {
+    let rules = AccessRules {
         rules: vec![hidden],
-        ..Rules::default()
+        ..AccessRules::default()
     };
-    rules.sight(&Groups::public(), 0).unwrap()
+    rules.filter_for(&Groups::public(), 0).unwrap()
 }
 
-fn suggested(index: &SearchIndex, text: &str, limit: usize, sight: &Sight) -> Vec<(String, u64)> {
+fn suggested(index: &SearchIndex, text: &str, limit: usize, sight: &AccessFilter) -> Vec<(String, u64)> {
     let rows = index.suggest(text, limit, sight).unwrap().rows;
     let row = |row: Suggestion| {
         assert!(row.text.ends_with(&row.word), "{row:?}");
@@ -113,7 +113,7 @@ fn completions_are_those_of_counting() {
         }
         pages.iter_mut().for_each(|page| page.seen = true);
         assert_eq!(
-            suggested(&index, "ba", 20, &Sight::everything()),
+            suggested(&index, "ba", 20, &AccessFilter::everything()),
             expected(&pages, None, "ba", 20)
         );
     }
@@ -128,14 +128,23 @@ fn a_word_is_written_as_most_pages_write_it() {
     let changes = changes.map(|(n, text)| upsert(page(&n.to_string(), "", text)));
     index.apply(1, changes).unwrap();
     index.flush().unwrap();
-    let rows = index.suggest("my resu", 8, &Sight::everything()).unwrap().rows;
+    let rows = index
+        .suggest("my resu", 8, &AccessFilter::everything())
+        .unwrap()
+        .rows;
     assert_eq!(rows, []);
-    let rows = index.suggest("resu", 8, &Sight::everything()).unwrap().rows;
+    let rows = index
+        .suggest("resu", 8, &AccessFilter::everything())
+        .unwrap()
+        .rows;
     assert_eq!((rows[0].word.as_str(), rows[0].pages), ("resume", 3));
     index
         .apply(2, [upsert(page("4", "", "r\u{e9}sum\u{e9}"))])
         .unwrap();
     index.flush().unwrap();
-    let rows = index.suggest("RESU", 8, &Sight::everything()).unwrap().rows;
+    let rows = index
+        .suggest("RESU", 8, &AccessFilter::everything())
+        .unwrap()
+        .rows;
     assert_eq!((rows[0].word.as_str(), rows[0].pages), ("r\u{e9}sum\u{e9}", 4));
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use access::Sight;
+use access::AccessFilter;
 use search::{Change, Document, Query, Results, SearchIndex, Settings, Version};
 
 /// Opens an index with the least memory.
@@ -51,7 +51,9 @@ pub(crate) fn ask(index: &SearchIndex, text: &str, limit: usize) -> Results {
         facets: true,
         ..Query::default()
     };
-    index.search(&query, &Sight::everything(), &|_| None).unwrap()
+    index
+        .search(&query, &AccessFilter::everything(), &|_| None)
+        .unwrap()
 }
 
 /// Returns the last parts of the keys found, in order.

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use access::ADMIN;
-use archive::question::{Rights, SightBody};
+use archive::question::{AccessScopeBody, Rights};
 use axum::extract::{MatchedPath, Request};
 
 use crate::failure::Failure;
@@ -133,7 +133,7 @@ pub(crate) async fn admit(
         identity => identity?,
     };
     let (groups, is_admin) = (identity.groups.clone(), identity.is_admin);
-    let nothing = SightBody::default();
+    let nothing = AccessScopeBody::default();
     if is_for_everybody {
         request.extensions_mut().insert(state.seen_by(identity, nothing));
         return Ok(());

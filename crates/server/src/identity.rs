@@ -8,7 +8,7 @@
 
 use std::net::IpAddr;
 
-use access::{Bearer, Groups, TokensFile};
+use access::{Groups, TokenHolder, TokensFile};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
@@ -85,11 +85,11 @@ impl Authenticator {
         let trusted = trusted.filter(|header| peer.is_some_and(|Peer(peer)| header.is_from(peer.ip())));
         let groups = trusted.map(|header| groups_in(headers, &header.name));
         let groups = groups.unwrap_or_default();
-        Ok(self.identity(Bearer { groups, is_admin }, SignedIn::No))
+        Ok(self.identity(TokenHolder { groups, is_admin }, SignedIn::No))
     }
 
     /// Returns the identity of a client whose groups are known.
-    fn identity(&self, bearer: Bearer, signed_in: SignedIn) -> Identity {
+    fn identity(&self, bearer: TokenHolder, signed_in: SignedIn) -> Identity {
         let is_admin = bearer.is_admin || bearer.groups.has_any(&self.admin_groups);
         Identity {
             groups: if is_admin {
@@ -115,7 +115,7 @@ impl Authenticator {
         pairs.find(|(name, _)| *name == COOKIE).map(|(_, token)| token)
     }
 
-    fn bearer_of_header(&self, value: &HeaderValue) -> Result<Bearer, Failure> {
+    fn bearer_of_header(&self, value: &HeaderValue) -> Result<TokenHolder, Failure> {
         if !self.accepts_tokens() {
             return Err(no_tokens());
         }
@@ -126,7 +126,7 @@ impl Authenticator {
     }
 
     /// Returns the bearer of a token.
-    pub(crate) fn bearer_of_token(&self, token: &str) -> Result<Bearer, Failure> {
+    pub(crate) fn bearer_of_token(&self, token: &str) -> Result<TokenHolder, Failure> {
         let tokens = self.tokens.as_ref().ok_or_else(no_tokens)?;
         let now_ms = system::time_ms();
         match tokens.bearer(token.trim(), now_ms) {

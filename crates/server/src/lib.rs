@@ -61,17 +61,17 @@ mod takedown_scans;
 
 pub use crate::replay::{CheckedPage, CheckedPart, FoundPart, check_page};
 pub use archive_client::Answers;
-pub use catalogue::FilesPlace;
+pub use catalogue::CatalogueLocation;
 pub use local_owner::OwnerRequest;
 pub use pages::report_document;
 pub use serve::{ServeError, Server, serve};
 pub use settings::{GroupsHeader, Posts, ReplaySettings, ServerSettings};
 pub use sql_server::SqlServer;
-pub use state::Served;
+pub use state::ServerParts;
 
 /// Returns the whole server as one service, for callers that do not use [`serve`]. Its charts stay
 /// empty because no samples are taken. Requests count as anonymous unless they have the extension
 /// [`OwnerRequest`].
-pub fn router(served: impl Into<Served>, settings: ServerSettings) -> Router {
+pub fn router(served: impl Into<ServerParts>, settings: ServerSettings) -> Router {
     routes::router(state::Common::new(served.into(), settings))
 }

@@ -13,15 +13,15 @@ use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use listen::Patience;
-use listen::{Connection, Port, Security, Terms};
+use listen::IdleLimit;
+use listen::{Connection, Port, PortSettings, Security};
 use tokio::sync::oneshot;
 
 use crate::local_owner::OwnersPort;
 use crate::peer::Peer;
 use crate::replay_origin::{ReplayOrigin, new_key};
 use crate::settings::{ReplaySettings, ServerSettings};
-use crate::state::{Common, Served};
+use crate::state::{Common, ServerParts};
 
 /// Time that requests in progress get to finish after shutdown was requested.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
@@ -53,7 +53,10 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError::Bind`] if an address cannot be bound.
-    pub async fn bind(served: impl Into<Served>, settings: ServerSettings) -> Result<Server, ServeError> {
+    pub async fn bind(
+        served: impl Into<ServerParts>,
+        settings: ServerSettings,
+    ) -> Result<Server, ServeError> {
         let address = settings.listen;
         let failed = |source| ServeError::Bind { address, source };
         let state = Common::new(served.into(), settings);
@@ -115,7 +118,7 @@ impl Server {
 /// # Errors
 /// [`ServeError::Bind`] if the address cannot be bound.
 pub async fn serve(
-    served: impl Into<Served>,
+    served: impl Into<ServerParts>,
     settings: ServerSettings,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
@@ -179,8 +182,8 @@ async fn watch_store(state: Arc<Common>) {
 }
 
 /// Returns the limits and rules for connections.
-fn terms(settings: &ServerSettings) -> Terms {
-    Terms {
+fn terms(settings: &ServerSettings) -> PortSettings {
+    PortSettings {
         // A public server is behind a proxy that has the certificates.
         security: Security::Plain,
         handshake_time_max: settings.first_request_max,
@@ -191,7 +194,7 @@ fn terms(settings: &ServerSettings) -> Terms {
         buffer_bytes_max: Some(settings.header_bytes_max.max(64 * 1024)),
         write_idle_max: Some(settings.idle_max),
         // Requests are not signed here, so any request counts.
-        patience: Patience::FirstRequest(settings.first_request_max),
+        idle_limit: IdleLimit::FirstRequest(settings.first_request_max),
         grace: SHUTDOWN_GRACE,
     }
 }

@@ -9,17 +9,17 @@ use std::sync::{Arc, OnceLock};
 
 use access::Groups;
 use archive::Archive;
-use archive::question::{Sight, SightBody};
+use archive::question::{AccessScope, AccessScopeBody};
 use axum::extract::{FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts as RequestParts;
 use cache::Cache;
-use listen::{Door, Hosts, Limits, Misaddressed, Permits};
+use listen::{ConnectionLimiter, Hosts, Limits, Misaddressed, Permits};
 use tokio::sync::Semaphore;
 use ui::{Parts, Viewer};
 
 use crate::archive_client::{Answers, ArchiveClient};
-use crate::catalogue::{Files, FilesPlace};
+use crate::catalogue::{CatalogueLocation, Files};
 use crate::cdx_pages::PageLists;
 use crate::counters::Counters;
 use crate::failure::{Code, Failure};
@@ -33,7 +33,7 @@ use crate::storage::{FaceCounts, Storage, StoreMonitor};
 use crate::takedown_scans::TakedownScans;
 
 /// Everything that a server serves.
-pub struct Served {
+pub struct ServerParts {
     /// Answers every question about the archive.
     pub archive: Arc<dyn Answers>,
     /// The store, if the server has one.
@@ -45,12 +45,12 @@ pub struct Served {
     /// Answers SQL statements, if the `weft-sql` program is installed.
     pub sql: Option<Arc<dyn SqlServer>>,
     /// Location of the catalogue of files. The catalogue may be created later.
-    pub files: Option<FilesPlace>,
+    pub files: Option<CatalogueLocation>,
 }
 
-impl From<Arc<dyn Answers>> for Served {
-    fn from(archive: Arc<dyn Answers>) -> Served {
-        Served {
+impl From<Arc<dyn Answers>> for ServerParts {
+    fn from(archive: Arc<dyn Answers>) -> ServerParts {
+        ServerParts {
             archive,
             store: None,
             gateway: None,
@@ -61,9 +61,9 @@ impl From<Arc<dyn Answers>> for Served {
     }
 }
 
-impl From<Archive> for Served {
-    fn from(archive: Archive) -> Served {
-        Served {
+impl From<Archive> for ServerParts {
+    fn from(archive: Archive) -> ServerParts {
+        ServerParts {
             archive: Arc::new(archive),
             store: None,
             gateway: None,
@@ -99,7 +99,7 @@ pub(crate) struct Common {
     /// Permits for contents that are being read.
     pub(crate) contents: Permits,
     /// Admits connections.
-    pub(crate) door: Arc<Door>,
+    pub(crate) door: Arc<ConnectionLimiter>,
     /// Asks as the owner of the archive.
     owner: ArchiveClient,
     /// Identifies the client of an HTTP request.
@@ -124,14 +124,14 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    pub(crate) fn new(served: Served, settings: ServerSettings) -> Arc<Common> {
+    pub(crate) fn new(served: ServerParts, settings: ServerSettings) -> Arc<Common> {
         let counters = Arc::new(Counters::new());
         Arc::new(Common {
             authenticator: Authenticator::new(&settings),
             owner: ArchiveClient::new(served.archive, settings.questions_max, Arc::clone(&counters)),
             hosts: Hosts::new(settings.listen, &settings.hosts),
             contents: Permits::new(CONTENTS_MAX, CONTENTS_PER_ADDRESS_MAX),
-            door: Door::new(Limits {
+            door: ConnectionLimiter::new(Limits {
                 connections_max: settings.connections_max,
                 per_address_max: settings.connections_per_address_max,
                 // Requests are not signed here, so no connections are reserved for signed ones.
@@ -161,20 +161,20 @@ impl Common {
     ///
     /// # Errors
     /// If the rules cannot be read.
-    pub(crate) async fn sight(&self, identity: &Identity) -> Result<SightBody, Failure> {
+    pub(crate) async fn sight(&self, identity: &Identity) -> Result<AccessScopeBody, Failure> {
         if self.owner().has_no_rules() {
-            return Ok(SightBody {
+            return Ok(AccessScopeBody {
                 everything: true,
                 has_rules: false,
             });
         }
         let archive = self.owner().seen_by(&identity.groups);
-        Ok(archive.ask(Sight {}).await?.body)
+        Ok(archive.ask(AccessScope {}).await?.body)
     }
 
     /// Returns the state for a client with this sight. Clients that are not administrators get file
     /// names without folders.
-    pub(crate) fn seen_by(self: &Arc<Common>, identity: Identity, sight: SightBody) -> Arc<State> {
+    pub(crate) fn seen_by(self: &Arc<Common>, identity: Identity, sight: AccessScopeBody) -> Arc<State> {
         let archive = self.owner.seen_by(&identity.groups);
         Arc::new(State {
             // Only administrators may see folders of files.
@@ -191,7 +191,11 @@ impl Common {
 
     /// Returns the state for an administrator on an administration route: questions are asked as
     /// the owner.
-    pub(crate) fn administered_by(self: &Arc<Common>, identity: Identity, sight: SightBody) -> Arc<State> {
+    pub(crate) fn administered_by(
+        self: &Arc<Common>,
+        identity: Identity,
+        sight: AccessScopeBody,
+    ) -> Arc<State> {
         assert!(identity.is_admin, "only administrators may act as the owner");
         Arc::new(State {
             archive: self.owner.clone(),
@@ -273,7 +277,7 @@ pub(crate) struct State {
     /// Asks with the permissions of the client.
     pub(crate) archive: ArchiveClient,
     identity: Identity,
-    sight: SightBody,
+    sight: AccessScopeBody,
 }
 
 impl Deref for State {

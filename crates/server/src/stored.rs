@@ -195,7 +195,7 @@ async fn holds_taken_down(state: &State, input: &LedgerRow) -> Result<bool, Fail
     );
     let looked = state.archive.blocking(move |source| {
         let rules: TakedownRules = serde_json::from_str(&rules).map_err(archive::AskError::internal)?;
-        Ok::<_, archive::AskError>(export::holds_taken_down(
+        Ok::<_, archive::AskError>(export::has_taken_down_capture(
             &source.sources(),
             &location,
             (&rules, &collection),

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use archive::{FactInput, FactLine, QuarantinedSpan};
+use archive::{FactInput, ImportLine, QuarantinedSpan};
 use datafusion::arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
@@ -53,7 +53,7 @@ const LEDGER: &str = "SELECT input, location, digest, size, state, records FROM 
 pub async fn export(
     base: &str,
     settings: &Settings,
-    write: &mut (dyn FnMut(&FactLine) -> Result<(), SqlError> + Send),
+    write: &mut (dyn FnMut(&ImportLine) -> Result<(), SqlError> + Send),
 ) -> Result<(), SqlError> {
     let tables = Tables::open(FactsFolder::new(base, &settings.remote())?, settings).await?;
     let (mut inputs, inputs_failed) = tables.ledger().await?;
@@ -65,7 +65,7 @@ pub async fn export(
         None
     };
     let mut quarantine = tables.rows(QUARANTINE).await?;
-    write(&FactLine::Tables {
+    write(&ImportLine::Tables {
         links: tables.links,
         texts: tables.has_texts,
         captures: tables.captures,
@@ -121,17 +121,17 @@ pub async fn export(
                 texts.advance();
             }
         }
-        write(&FactLine::Capture(Box::new(capture)))?;
+        write(&ImportLine::Capture(Box::new(capture)))?;
         captures.advance();
     }
     for (id, input) in inputs {
         write(&read_input(input, id, &mut quarantine).await?)?;
     }
-    write(&FactLine::End)
+    write(&ImportLine::End)
 }
 
 /// Returns the line about an input. Inputs must come in the order of their numbers.
-async fn read_input(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Result<FactLine, SqlError> {
+async fn read_input(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Result<ImportLine, SqlError> {
     while let Some(of) = quarantine.position().await? {
         if of.0 > id {
             break;
@@ -146,7 +146,7 @@ async fn read_input(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Res
         }
         quarantine.advance();
     }
-    Ok(FactLine::Input(input))
+    Ok(ImportLine::Input(input))
 }
 
 fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {

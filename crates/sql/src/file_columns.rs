@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use catalogue::{Attributes, Digest, Found, Kind, directory_of, name_of};
+use catalogue::{Attributes, Digest, Kind, PathEntry, directory_of, name_of};
 use datafusion::arrow::array::{
     ArrayRef, BooleanBuilder, Int64Builder, RecordBatch, RecordBatchOptions, StringViewBuilder,
     TimestampMicrosecondBuilder,
@@ -16,7 +16,7 @@ use datafusion::arrow::error::ArrowError;
 
 /// A name and its file, with looked-up data.
 pub(crate) struct Row<'a> {
-    pub(crate) found: &'a Found,
+    pub(crate) found: &'a PathEntry,
     /// Empty unless a column with [`Needs::Owner`] is read.
     pub(crate) owner: &'a str,
     /// Empty unless a column with [`Needs::Group`] is read.

@@ -143,7 +143,7 @@ impl ScanState<'_> {
         }
         let file = &name.found.attributes;
         let digest = if file.kind == Kind::File && self.needs.contains(&Needs::Content) {
-            self.catalogue.known(file)?
+            self.catalogue.current_digest(file)?
         } else {
             None
         };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Weak};
 
 use async_trait::async_trait;
-use catalogue::{Catalogue, CatalogueSettings, wait_max, when_free};
+use catalogue::{Catalogue, CatalogueSettings, retry_while_in_use, wait_max};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
@@ -99,7 +99,7 @@ impl FileCatalogue {
 
     /// Returns whether the catalogue exists, by a single file system access.
     pub(crate) fn is_there(&self) -> bool {
-        Catalogue::is_in(&self.dir)
+        Catalogue::exists_in(&self.dir)
     }
 
     /// Returns the error for a statement that names a table of a missing catalogue.
@@ -117,7 +117,7 @@ impl FileCatalogue {
         };
         // The lock is held only during one attempt, so that several statements can wait
         // concurrently.
-        let opened = when_free(wait_max(&self.dir), || {
+        let opened = retry_while_in_use(wait_max(&self.dir), || {
             let mut open = self.open.lock();
             if let Some(catalogue) = open.upgrade() {
                 return Ok(catalogue);

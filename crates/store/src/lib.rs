@@ -56,15 +56,15 @@ mod versions;
 
 pub use client::{
     Complete, Damage, Finisher, List, Listing, MULTIPART_AGE_MAX, Multipart, Multiparts, Object,
-    PART_NUMBER_MAX, Part, Parts, Put, Reading, Store, StoreError, Timeouts,
+    PART_NUMBER_MAX, Part, Parts, Put, ReadMode, Store, StoreError, Timeouts,
 };
 pub use cluster::{Cluster, Connect, LayoutTag, Topology, announce, merge};
 pub use placement::{NodeRole, VolumeRole};
 pub use store_protocol::{
-    BlockHasher, ByteStream, Condition, Counters, Digests, FixityEvent, Held, InFlight, Key, KeyError,
-    LATENCY_MICROS, Meta, NEWS, NodeId, NodeStatus, PARTITIONS, Partition, Protect, Protection, ReplicaState,
-    RequestCount, Retention, RetentionChange, RetentionMode, Version, VolumeId, VolumeState, VolumeStatus,
-    WorkerState, WorkerStatus,
+    BlockHasher, ByteStream, Condition, Counters, Digests, FixityEvent, InFlight, Key, KeyError,
+    LATENCY_MICROS, Meta, NEWS, NodeId, NodeStatus, PARTITIONS, Partition, Protect, Protection, ReplicaEntry,
+    ReplicaState, RequestCount, Retention, RetentionChange, RetentionMode, Version, VolumeId, VolumeState,
+    VolumeStatus, WorkerState, WorkerStatus,
 };
 pub use version_id::{VersionId, is_delete_marker};
 pub use versioning::Versioning;

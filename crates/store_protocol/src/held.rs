@@ -16,7 +16,7 @@ use crate::upload::UploadId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The newest version that it holds.
-    pub found: Option<Held>,
+    pub found: Option<ReplicaEntry>,
     /// The newest version that is prepared here. It may already be visible on other volumes.
     pub pending: Option<Pending>,
     /// False while the volume is being rebuilt: then "not found" means "not known".
@@ -35,7 +35,7 @@ pub struct Pending {
 
 /// Keys that have a prepared version.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Unsettled {
+pub struct KeysInDoubt {
     /// The keys, in order.
     pub keys: Vec<Key>,
     /// See [`Head::complete`].
@@ -44,7 +44,7 @@ pub struct Unsettled {
 
 /// One replica as recorded in its volume's index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct ReplicaEntry {
     /// The object's metadata.
     pub meta: Meta,
     /// The known state of its bytes.
@@ -89,7 +89,7 @@ pub struct ListQuery {
 
 /// One item found in a partition of a volume when its files and its index are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Surveyed {
+pub enum SurveyEntry {
     /// A replica (or tombstone) with its entry in the index.
     Replica {
         /// The object.
@@ -104,7 +104,7 @@ pub enum Surveyed {
         blake3: String,
         /// The known state of its bytes. A file whose length differs from the index is bad.
         state: ReplicaState,
-        /// The same as [`Held::bad_blocks`].
+        /// The same as [`ReplicaEntry::bad_blocks`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bad_blocks: Option<BlockSet>,
     },

@@ -44,19 +44,21 @@ pub use change::{Change, ChangeRequest, Claim, Condition, NewestVersion};
 pub use clock::{Clock, DRIFT_MS_MAX, DriftError, Term, Version, VersionError};
 pub use draft::Draft;
 pub use fixity::{Cause, FixityEvent, NEWS};
-pub use held::{Head, Held, ListQuery, Pending, ReplicaRead, ReplicaState, Surveyed, Unsettled, Verdict};
+pub use held::{
+    Head, KeysInDoubt, ListQuery, Pending, ReplicaEntry, ReplicaRead, ReplicaState, SurveyEntry, Verdict,
+};
 pub use key::{BUCKET_BYTES_MAX, Key, KeyError, NAME_BYTES_MAX};
 pub use meta::{BLOCK_BYTES, Digests, Meta, WriteId};
-pub use metrics::{Counted, Counters, InFlight, LATENCY_MICROS, RequestCount};
+pub use metrics::{Counters, InFlight, LATENCY_MICROS, RequestCount, TrackedRequest};
 pub use node::{Node, NodeStatus};
 pub use node_error::NodeError;
 pub use operation_spec::{DURABLE, JOINT, LONG, OperationSpec, QUICK};
 pub use placement::{NodeId, PARTITIONS, Partition, VolumeId};
 pub use protection::{Protect, Protection, Retention, RetentionChange, RetentionMode};
 pub use stream::ByteStream;
-pub use upload::{Abandon, Purpose, Receipt, UploadId, UploadRead};
+pub use upload::{AbortScope, Purpose, Receipt, UploadId, UploadRead};
 pub use volume::{SURVEY_ENTRIES, Volume};
 pub use volume_error::VolumeError;
-pub use volume_request::{OtherAnswer, VolumeAnswer, VolumeAsk};
+pub use volume_request::{UnexpectedResponse, VolumeRequest, VolumeResponse};
 pub use volume_status::{VolumeState, VolumeStatus};
 pub use worker::{WorkerState, WorkerStatus};

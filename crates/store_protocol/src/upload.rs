@@ -36,7 +36,7 @@ pub enum Purpose {
 /// How much of an upload is discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Abandon {
+pub enum AbortScope {
     /// Only received content. A prepared version stays, because a deciding node may rely on it.
     Received,
     /// Received content, and also an upload prepared as this version. Only the node that prepared
@@ -55,7 +55,7 @@ pub struct UploadRead {
     pub bytes: ByteStream,
 }
 
-impl Abandon {
+impl AbortScope {
     /// Returns whether this discards an upload that is prepared as `meta` for `purpose`.
     pub fn includes(self, meta: &Meta, purpose: Purpose) -> bool {
         match self {

@@ -9,22 +9,22 @@ use placement::{Partition, VolumeId};
 
 use crate::clock::Version;
 use crate::fixity::{Cause, FixityEvent};
-use crate::held::{Head, Held, ListQuery, ReplicaRead, Surveyed, Unsettled, Verdict};
+use crate::held::{Head, KeysInDoubt, ListQuery, ReplicaEntry, ReplicaRead, SurveyEntry, Verdict};
 use crate::key::Key;
 use crate::meta::Meta;
 use crate::stream::ByteStream;
-use crate::upload::{Abandon, Purpose, Receipt, UploadId, UploadRead};
+use crate::upload::{AbortScope, Purpose, Receipt, UploadId, UploadRead};
 use crate::volume_error::VolumeError;
-use crate::volume_request::{VolumeAnswer, VolumeAsk, value};
+use crate::volume_request::{VolumeRequest, VolumeResponse, value};
 use crate::volume_status::VolumeStatus;
 
 /// A survey stops after the partition in which it reaches this many entries: some 2 MB of JSON.
 pub const SURVEY_ENTRIES: usize = 4096;
 
 /// Sends a request to a volume and returns the value of its response.
-async fn answer<T: TryFrom<VolumeAnswer>>(
+async fn answer<T: TryFrom<VolumeResponse>>(
     volume: &(impl Volume + ?Sized),
-    ask: VolumeAsk,
+    ask: VolumeRequest,
 ) -> Result<T, VolumeError> {
     value(volume.id(), volume.call(ask).await)
 }
@@ -35,14 +35,14 @@ async fn answer<T: TryFrom<VolumeAnswer>>(
 /// takes the content, `prepare` completes the file and syncs it, `commit` makes it visible. A crash
 /// before the end of `prepare` leaves only a temporary file, which the next start removes. A
 /// version prepared for a write survives a crash, and `head` reports it until it is committed or
-/// aborted ([`Abandon`] says who may abort it).
+/// aborted ([`AbortScope`] says who may abort it).
 #[async_trait]
 pub trait Volume: Send + Sync + 'static {
     /// Returns the name of the volume.
     fn id(&self) -> &VolumeId;
 
     /// Answers a request. Most methods below send one and describe its meaning and effect.
-    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError>;
+    async fn call(&self, ask: VolumeRequest) -> Result<VolumeResponse, VolumeError>;
 
     /// Receives content into a temporary file. On an error the file is removed.
     async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError>;
@@ -54,7 +54,7 @@ pub trait Volume: Send + Sync + 'static {
         let meta = meta.clone();
         answer(
             self,
-            VolumeAsk::Prepare {
+            VolumeRequest::Prepare {
                 upload,
                 meta,
                 purpose,
@@ -79,7 +79,7 @@ pub trait Volume: Send + Sync + 'static {
         let evidence = evidence.to_owned();
         answer(
             self,
-            VolumeAsk::Commit {
+            VolumeRequest::Commit {
                 upload,
                 cause,
                 evidence,
@@ -89,8 +89,8 @@ pub trait Volume: Send + Sync + 'static {
     }
 
     /// Aborts an upload as far as `what` allows. An unknown upload is ignored.
-    async fn abort(&self, upload: UploadId, what: Abandon) {
-        if let Err(error) = self.call(VolumeAsk::Abort { upload, what }).await {
+    async fn abort(&self, upload: UploadId, what: AbortScope) {
+        if let Err(error) = self.call(VolumeRequest::Abort { upload, what }).await {
             // The caller cannot do anything about it. Received content is removed at the latest
             // when the volume is next opened.
             tracing::debug!(volume = %self.id(), %upload, %error, "upload could not be aborted, its node will abort it");
@@ -101,13 +101,13 @@ pub trait Volume: Send + Sync + 'static {
     /// Reads only the index. From `prepare` to the end of `commit` a version is always seen in at
     /// least one of the two places.
     async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
-        answer(self, VolumeAsk::Head { key: key.clone() }).await
+        answer(self, VolumeRequest::Head { key: key.clone() }).await
     }
 
     /// Returns the keys that begin with `prefix` and have a prepared version.
-    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+    async fn keys_in_doubt(&self, prefix: &str) -> Result<KeysInDoubt, VolumeError> {
         let prefix = prefix.to_owned();
-        answer(self, VolumeAsk::Unsettled { prefix }).await
+        answer(self, VolumeRequest::KeysInDoubt { prefix }).await
     }
 
     /// Opens a replica and reads whole blocks of it from the file, unverified; see [`ReplicaRead`].
@@ -118,22 +118,22 @@ pub trait Volume: Send + Sync + 'static {
 
     /// Returns the newest versions of keys in order, tombstones included, at most `query.limit`.
     /// Fewer mean that the listing is complete.
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
-        answer(self, VolumeAsk::List(query.clone())).await
+    async fn list(&self, query: &ListQuery) -> Result<Vec<ReplicaEntry>, VolumeError> {
+        answer(self, VolumeRequest::List(query.clone())).await
     }
 
     /// Returns everything in the first of these partitions, by files and index: a list for each, in
     /// order of keys, strays last. There is at least one list. The response ends once the lists
     /// have [`SURVEY_ENTRIES`] entries together.
-    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<SurveyEntry>>, VolumeError> {
         let partitions = partitions.to_vec();
-        answer(self, VolumeAsk::Survey { partitions }).await
+        answer(self, VolumeRequest::Survey { partitions }).await
     }
 
     /// Verifies a whole replica against its digests, marks it bad or good, and logs it.
     async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
         let key = key.clone();
-        answer(self, VolumeAsk::Verify { key, version, cause }).await
+        answer(self, VolumeRequest::Verify { key, version, cause }).await
     }
 
     /// Removes one replica or collected tombstone durably, and logs it with `evidence`, which says
@@ -146,7 +146,7 @@ pub trait Volume: Send + Sync + 'static {
         evidence: &str,
     ) -> Result<(), VolumeError> {
         let (key, evidence) = (key.clone(), evidence.to_owned());
-        let ask = VolumeAsk::Remove {
+        let ask = VolumeRequest::Remove {
             key,
             version,
             cause,
@@ -159,25 +159,25 @@ pub trait Volume: Send + Sync + 'static {
     /// after all.
     async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
         let path = path.to_owned();
-        answer(self, VolumeAsk::SettleStray { path }).await
+        answer(self, VolumeRequest::SettleStray { path }).await
     }
 
     /// Tells the volume that repair has processed everything it should hold. This ends
     /// [`Rebuilding`](crate::VolumeState::Rebuilding).
     async fn rebuilt(&self) -> Result<(), VolumeError> {
-        answer(self, VolumeAsk::Rebuilt).await
+        answer(self, VolumeRequest::Rebuilt).await
     }
 
     /// Returns lines of the fixity log of this volume's node, oldest first: those about `key`, or
     /// the last `limit` of all lines if `key` is `None`.
     async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
         let key = key.cloned();
-        answer(self, VolumeAsk::Fixity { key, limit }).await
+        answer(self, VolumeRequest::Fixity { key, limit }).await
     }
 
     /// Returns the state, sizes and counts of the volume.
     async fn status(&self) -> Result<VolumeStatus, VolumeError> {
-        answer(self, VolumeAsk::Status).await
+        answer(self, VolumeRequest::Status).await
     }
 
     /// Tries again to open a volume that could not be opened. Returns at once. Other volumes ignore

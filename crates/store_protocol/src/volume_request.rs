@@ -11,18 +11,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::clock::Version;
 use crate::fixity::{Cause, FixityEvent};
-use crate::held::{Head, Held, ListQuery, Surveyed, Unsettled, Verdict};
+use crate::held::{Head, KeysInDoubt, ListQuery, ReplicaEntry, SurveyEntry, Verdict};
 use crate::key::Key;
 use crate::meta::Meta;
 use crate::operation_spec::{DURABLE, LONG, OperationSpec, QUICK};
-use crate::upload::{Abandon, Purpose, UploadId};
+use crate::upload::{AbortScope, Purpose, UploadId};
 use crate::volume_error::VolumeError;
 use crate::volume_status::VolumeStatus;
 
 /// A request to a volume. The [`crate::Volume`] method of the same name describes its meaning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum VolumeAsk {
+pub enum VolumeRequest {
     /// Completes an upload.
     Prepare {
         /// The upload.
@@ -49,7 +49,7 @@ pub enum VolumeAsk {
         #[serde(rename = "stage")]
         upload: UploadId,
         /// How much of it to discard.
-        what: Abandon,
+        what: AbortScope,
     },
     /// Returns the newest version of a key.
     Head {
@@ -57,7 +57,8 @@ pub enum VolumeAsk {
         key: Key,
     },
     /// Returns keys that have a prepared version.
-    Unsettled {
+    #[serde(rename = "unsettled")]
+    KeysInDoubt {
         /// Prefix of the keys.
         prefix: String,
     },
@@ -106,11 +107,11 @@ pub enum VolumeAsk {
     Status,
 }
 
-/// Implements the wire properties of every request: [`VolumeAsk::spec`], and the type of its
+/// Implements the wire properties of every request: [`VolumeRequest::spec`], and the type of its
 /// response.
 macro_rules! operations {
     ($($variant:ident: $kind:ident($name:literal, $limit:ident) -> $answer:ty;)*) => {
-        impl VolumeAsk {
+        impl VolumeRequest {
             /// Returns the operation's name, idempotence and time limit.
             pub fn spec(&self) -> OperationSpec {
                 match self {
@@ -120,12 +121,12 @@ macro_rules! operations {
         }
 
         /// Reads the response to this request.
-        impl<'de> DeserializeSeed<'de> for &VolumeAsk {
-            type Value = VolumeAnswer;
+        impl<'de> DeserializeSeed<'de> for &VolumeRequest {
+            type Value = VolumeResponse;
 
-            fn deserialize<D: Deserializer<'de>>(self, answer: D) -> Result<VolumeAnswer, D::Error> {
+            fn deserialize<D: Deserializer<'de>>(self, answer: D) -> Result<VolumeResponse, D::Error> {
                 match self {
-                    $(VolumeAsk::$variant { .. } => <$answer>::deserialize(answer).map(VolumeAnswer::from),)*
+                    $(VolumeRequest::$variant { .. } => <$answer>::deserialize(answer).map(VolumeResponse::from),)*
                 }
             }
         }
@@ -138,9 +139,9 @@ operations! {
     // Quick, because it syncs no data: leftovers are removed when the volume is next opened.
     Abort: writes("abort", QUICK) -> ();
     Head: reads("head", QUICK) -> Head;
-    Unsettled: reads("unsettled", QUICK) -> Unsettled;
-    List: reads("list", QUICK) -> Vec<Held>;
-    Survey: reads("survey", LONG) -> Vec<Vec<Surveyed>>;
+    KeysInDoubt: reads("unsettled", QUICK) -> KeysInDoubt;
+    List: reads("list", QUICK) -> Vec<ReplicaEntry>;
+    Survey: reads("survey", LONG) -> Vec<Vec<SurveyEntry>>;
     // A write, because its findings are marked in the index and logged.
     Verify: writes("verify", LONG) -> Verdict;
     Remove: writes("remove", DURABLE) -> ();
@@ -150,7 +151,7 @@ operations! {
     Status: reads("status", QUICK) -> VolumeStatus;
 }
 
-/// The response to a [`VolumeAsk`]. It is sent as the bare value, because the request determines
+/// The response to a [`VolumeRequest`]. It is sent as the bare value, because the request determines
 /// its type. It must not be read as an untagged enum: serde supports no 128-bit numbers there (an
 /// [`UploadId`] is one) and would take the first type that fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -159,45 +160,45 @@ operations! {
     clippy::large_enum_variant,
     reason = "the largest variant, `Head`, is the most frequent: boxing it would allocate for each response"
 )]
-pub enum VolumeAnswer {
+pub enum VolumeResponse {
     /// The operation is done.
     Done(()),
-    /// Response to [`VolumeAsk::Head`].
+    /// Response to [`VolumeRequest::Head`].
     Head(Head),
-    /// Response to [`VolumeAsk::Unsettled`].
-    Unsettled(Unsettled),
-    /// Response to [`VolumeAsk::List`].
-    List(Vec<Held>),
-    /// Response to [`VolumeAsk::Survey`].
-    Survey(Vec<Vec<Surveyed>>),
-    /// Response to [`VolumeAsk::Verify`].
+    /// Response to [`VolumeRequest::KeysInDoubt`].
+    KeysInDoubt(KeysInDoubt),
+    /// Response to [`VolumeRequest::List`].
+    List(Vec<ReplicaEntry>),
+    /// Response to [`VolumeRequest::Survey`].
+    Survey(Vec<Vec<SurveyEntry>>),
+    /// Response to [`VolumeRequest::Verify`].
     Verify(Verdict),
-    /// Response to [`VolumeAsk::Fixity`].
+    /// Response to [`VolumeRequest::Fixity`].
     Fixity(Vec<FixityEvent>),
-    /// Response to [`VolumeAsk::Status`].
+    /// Response to [`VolumeRequest::Status`].
     Status(VolumeStatus),
 }
 
 /// The response is not of the kind that the request expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OtherAnswer;
+pub struct UnexpectedResponse;
 
 /// Implements the conversions between each kind of response and the type of its value, in both
 /// directions.
 macro_rules! answers {
     ($($variant:ident($value:ty)),* $(,)?) => {$(
-        impl TryFrom<VolumeAnswer> for $value {
-            type Error = OtherAnswer;
+        impl TryFrom<VolumeResponse> for $value {
+            type Error = UnexpectedResponse;
 
-            fn try_from(answer: VolumeAnswer) -> Result<Self, OtherAnswer> {
+            fn try_from(answer: VolumeResponse) -> Result<Self, UnexpectedResponse> {
                 match answer {
-                    VolumeAnswer::$variant(value) => Ok(value),
-                    _ => Err(OtherAnswer),
+                    VolumeResponse::$variant(value) => Ok(value),
+                    _ => Err(UnexpectedResponse),
                 }
             }
         }
 
-        impl From<$value> for VolumeAnswer {
+        impl From<$value> for VolumeResponse {
             fn from(value: $value) -> Self {
                 Self::$variant(value)
             }
@@ -208,18 +209,18 @@ macro_rules! answers {
 answers! {
     Done(()),
     Head(Head),
-    Unsettled(Unsettled),
-    List(Vec<Held>),
-    Survey(Vec<Vec<Surveyed>>),
+    KeysInDoubt(KeysInDoubt),
+    List(Vec<ReplicaEntry>),
+    Survey(Vec<Vec<SurveyEntry>>),
     Verify(Verdict),
     Fixity(Vec<FixityEvent>),
     Status(VolumeStatus),
 }
 
 /// Returns the value of a response.
-pub(crate) fn value<T: TryFrom<VolumeAnswer>>(
+pub(crate) fn value<T: TryFrom<VolumeResponse>>(
     volume: &VolumeId,
-    answer: Result<VolumeAnswer, VolumeError>,
+    answer: Result<VolumeResponse, VolumeError>,
 ) -> Result<T, VolumeError> {
     answer?.try_into().map_err(|_| VolumeError::Failed {
         volume: volume.clone(),
@@ -234,7 +235,7 @@ mod tests {
     /// The wire names of operations, and upload ids, which have 128 bits.
     #[test]
     fn a_question_travels_by_its_name() {
-        let commit = VolumeAsk::Commit {
+        let commit = VolumeRequest::Commit {
             upload: UploadId(u128::MAX),
             cause: Cause::Write,
             evidence: String::new(),
@@ -243,19 +244,19 @@ mod tests {
         let commit_text = format!(r#"{{"commit":{{"stage":{upload},"cause":"write","evidence":""}}}}"#);
         let path = "a".to_owned();
         for (ask, text) in [
-            (VolumeAsk::Status, r#""status""#),
+            (VolumeRequest::Status, r#""status""#),
             (
-                VolumeAsk::SettleStray { path },
+                VolumeRequest::SettleStray { path },
                 r#"{"settle-stray":{"path":"a"}}"#,
             ),
             (
-                VolumeAsk::Fixity { key: None, limit: 3 },
+                VolumeRequest::Fixity { key: None, limit: 3 },
                 r#"{"fixity":{"key":null,"limit":3}}"#,
             ),
             (commit, &commit_text),
         ] {
             assert_eq!(serde_json::to_string(&ask).unwrap(), text);
-            assert_eq!(serde_json::from_str::<VolumeAsk>(text).unwrap(), ask);
+            assert_eq!(serde_json::from_str::<VolumeRequest>(text).unwrap(), ask);
         }
     }
 
@@ -264,8 +265,11 @@ mod tests {
     fn an_operation_has_one_name() {
         let path = String::new();
         for (ask, name) in [
-            (VolumeAsk::Status, r#""status""#),
-            (VolumeAsk::SettleStray { path }, r#"{"settle-stray":{"path":""}}"#),
+            (VolumeRequest::Status, r#""status""#),
+            (
+                VolumeRequest::SettleStray { path },
+                r#"{"settle-stray":{"path":""}}"#,
+            ),
         ] {
             assert_eq!(serde_json::to_string(&ask).unwrap(), name);
             assert!(name.contains(ask.spec().operation), "{ask:?}");
@@ -275,35 +279,38 @@ mod tests {
     /// The other side reads the bare value, as the type that the request expects.
     #[test]
     fn an_answer_is_read_as_its_question_says() {
-        let read = |ask: &VolumeAsk, text: &str| {
+        let read = |ask: &VolumeRequest, text: &str| {
             let mut text = serde_json::Deserializer::from_str(text);
             ask.deserialize(&mut text)
         };
-        assert_eq!(read(&VolumeAsk::Rebuilt, "null").unwrap(), VolumeAnswer::Done(()));
-        let fixity = VolumeAsk::Fixity { key: None, limit: 3 };
-        assert_eq!(read(&fixity, "[]").unwrap(), VolumeAnswer::Fixity(Vec::new()));
+        assert_eq!(
+            read(&VolumeRequest::Rebuilt, "null").unwrap(),
+            VolumeResponse::Done(())
+        );
+        let fixity = VolumeRequest::Fixity { key: None, limit: 3 };
+        assert_eq!(read(&fixity, "[]").unwrap(), VolumeResponse::Fixity(Vec::new()));
         assert!(read(&fixity, "null").is_err());
-        assert!(read(&VolumeAsk::Status, "null").is_err());
+        assert!(read(&VolumeRequest::Status, "null").is_err());
     }
 
     /// The other side reads the bare value.
     #[test]
     fn an_answer_travels_as_its_value() {
-        let json = |answer: VolumeAnswer| serde_json::to_string(&answer).unwrap();
+        let json = |answer: VolumeResponse| serde_json::to_string(&answer).unwrap();
         assert_eq!(json(().into()), "null");
         let verdict = Verdict::Good { bytes: 7 };
         assert_eq!(
             json(verdict.clone().into()),
             serde_json::to_string(&verdict).unwrap()
         );
-        assert_eq!(json(Vec::<Held>::new().into()), "[]");
+        assert_eq!(json(Vec::<ReplicaEntry>::new().into()), "[]");
     }
 
     #[test]
     fn an_answer_to_another_question_is_refused() {
         let volume = VolumeId::from("n/v".to_owned());
-        let answer = value::<Verdict>(&volume, Ok(VolumeAnswer::Done(())));
+        let answer = value::<Verdict>(&volume, Ok(VolumeResponse::Done(())));
         assert!(matches!(answer, Err(VolumeError::Failed { .. })), "{answer:?}");
-        assert_eq!(value(&volume, Ok(VolumeAnswer::Done(()))), Ok(()));
+        assert_eq!(value(&volume, Ok(VolumeResponse::Done(()))), Ok(()));
     }
 }

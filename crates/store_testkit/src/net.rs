@@ -20,7 +20,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use store_protocol::{
     ByteStream, ChangeRequest, Claim, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
-    UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
+    UploadId, UploadRead, Version, Volume, VolumeError, VolumeId, VolumeRequest, VolumeResponse,
 };
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
@@ -274,17 +274,17 @@ impl Volume for LinkedVolume {
         self.volume.id()
     }
 
-    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+    async fn call(&self, ask: VolumeRequest) -> Result<VolumeResponse, VolumeError> {
         let volume = self.volume.clone();
         match ask {
             // Upkeep is not part of the histories that a net is for.
-            VolumeAsk::Survey { .. }
-            | VolumeAsk::Verify { .. }
-            | VolumeAsk::Remove { .. }
-            | VolumeAsk::SettleStray { .. }
-            | VolumeAsk::Rebuilt
-            | VolumeAsk::Fixity { .. }
-            | VolumeAsk::Status => volume.call(ask).await,
+            VolumeRequest::Survey { .. }
+            | VolumeRequest::Verify { .. }
+            | VolumeRequest::Remove { .. }
+            | VolumeRequest::SettleStray { .. }
+            | VolumeRequest::Rebuilt
+            | VolumeRequest::Fixity { .. }
+            | VolumeRequest::Status => volume.call(ask).await,
             ask => self.send(async move { volume.call(ask).await }).await,
         }
     }

@@ -220,7 +220,7 @@ struct Form {
 
 impl Fuzzy {
     /// Creates the test for captures that can replace `url_key`.
-    pub fn of(url_key: &str) -> Fuzzy {
+    pub fn new(url_key: &str) -> Fuzzy {
         Fuzzy {
             url_key: url_key.to_owned(),
             form: form(url_key),
@@ -401,7 +401,7 @@ mod tests {
     /// Returns the match for `wanted` if only `captured` was captured.
     fn found(wanted: &str, captured: &str) -> Option<(u8, &'static str)> {
         let key = |url: &str| url_key(&format!("http://{url}")).expect("a key");
-        let (fuzzy, captured) = (Fuzzy::of(&key(wanted)), key(captured));
+        let (fuzzy, captured) = (Fuzzy::new(&key(wanted)), key(captured));
         let found = fuzzy.matches(&captured);
         let is_in_range = fuzzy.ranges().iter().any(|range| range.contains(&captured));
         assert!(
@@ -535,7 +535,7 @@ mod tests {
     #[test]
     fn the_key_without_what_does_not_matter_is_asked_for_first() {
         let plain = |url: &str| {
-            Fuzzy::of(&url_key(url).expect("a key"))
+            Fuzzy::new(&url_key(url).expect("a key"))
                 .plain()
                 .map(str::to_owned)
         };

@@ -16,7 +16,7 @@ impl Spelling {
     ///
     /// # Errors
     /// [`KeyError`] if `url` has no key.
-    pub fn of(url: &str) -> Result<Spelling, KeyError> {
+    pub fn new(url: &str) -> Result<Spelling, KeyError> {
         let clean = split::clean(url);
         Ok(Spelling(match split::split(&clean)? {
             Target::Http(parts) => of_parts(&parts)?,
@@ -25,8 +25,8 @@ impl Spelling {
     }
 
     /// Returns whether `url` has this spelling.
-    pub fn is_of(&self, url: &str) -> bool {
-        Spelling::of(url).is_ok_and(|other| other == *self)
+    pub fn matches(&self, url: &str) -> bool {
+        Spelling::new(url).is_ok_and(|other| other == *self)
     }
 
     /// Returns whether the spelling of `url` may differ from its key: path or query has capital
@@ -90,7 +90,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(a: &str, b: &str, are_same: bool) {
-        let (a, b) = (Spelling::of(a).unwrap(), Spelling::of(b).unwrap());
+        let (a, b) = (Spelling::new(a).unwrap(), Spelling::new(b).unwrap());
         assert_eq!(a == b, are_same, "{a:?} {b:?}");
     }
 
@@ -118,7 +118,7 @@ mod tests {
             url in "(https?://)?(www[.])?[a-zA-Z]{1,6}[.]org(:80)?(/[a-zA-Z0-9%&=.()/;+ é-]{0,40})?([?][a-zA-Z0-9%&=.()/;+-]{0,60}|[?]SID=[a-zA-Z0-9]{32}(&[bA]=[cD])?)?"
         ) {
             let key = crate::url_key(&url).unwrap();
-            let spelling = Spelling::of(&url).unwrap();
+            let spelling = Spelling::new(&url).unwrap();
             prop_assert_eq!(spelling.as_str().to_ascii_lowercase(), key.clone());
             if !Spelling::may_differ(&url) {
                 prop_assert_eq!(spelling.as_str(), key);

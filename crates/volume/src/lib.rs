@@ -23,6 +23,6 @@ mod io;
 pub mod replica;
 
 pub use crash::CRASH_POINTS;
-pub use disk::{DiskSettings, DiskVolume, Furnish, NODE_DIR, OpenVolumeError, Reconciled};
+pub use disk::{DiskSettings, DiskVolume, NODE_DIR, NodeFilesWriter, OpenVolumeError, Reconciled};
 pub use fixity::FixityLog;
 pub use io::{Disk, DiskFile, RealDisk, Space, Stat};

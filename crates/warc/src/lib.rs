@@ -37,7 +37,7 @@ pub use reader::stored_record::RecordLayout;
 pub use record::date::{RecordDate, parse_date};
 pub use record::digest::Declared as DeclaredDigest;
 pub use record::headers::Headers;
-pub use record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
+pub use record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, is_chunked};
 pub use record::payload::{payload, payload_digest};
 pub use record::{Format, Kind, Record};
 pub use span::{Defect, Span};

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use urlkey::url_key;
 use warc::{Defect, Entry, Input, Kind, OpenRecord, ReadError, Reader, ReaderSettings, Record};
 
-use crate::Each;
+use crate::Progress;
 use crate::error::WriteError;
 
 /// Selects records of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
+pub enum Selector {
     /// The record at an offset, in stored bytes.
     At(u64),
     /// All records with an id, given with or without angle brackets.
@@ -25,7 +25,7 @@ pub enum Which {
 
 /// A record that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundRecord {
     /// Its offset, in stored bytes.
     pub offset: u64,
     /// Its length in stored bytes.
@@ -51,13 +51,13 @@ pub struct Found {
 pub fn find(
     input: &Arc<dyn Input>,
     name: &str,
-    which: &Which,
-    each: &mut Each<'_>,
-) -> Result<Vec<Found>, WriteError> {
+    which: &Selector,
+    each: &mut Progress<'_>,
+) -> Result<Vec<FoundRecord>, WriteError> {
     let wanted = match which {
-        Which::At(offset) => return Ok(vec![verified(input, name, *offset, 0)?]),
-        Which::Id(id) => Matcher::Id(bare(id)),
-        Which::Url(url) => Matcher::Url(url_key(url).unwrap_or_else(|_| url.clone())),
+        Selector::At(offset) => return Ok(vec![verified(input, name, *offset, 0)?]),
+        Selector::Id(id) => Matcher::Id(bare(id)),
+        Selector::Url(url) => Matcher::Url(url_key(url).unwrap_or_else(|_| url.clone())),
     };
     let mut settings = ReaderSettings::default();
     settings.body_bytes_max = 0;
@@ -81,7 +81,7 @@ pub fn find(
 ///
 /// # Errors
 /// [`ReadError`] if the file was changed or cannot be read.
-pub fn open(input: &Arc<dyn Input>, name: &str, found: &Found) -> Result<(OpenRecord, u64), ReadError> {
+pub fn open(input: &Arc<dyn Input>, name: &str, found: &FoundRecord) -> Result<(OpenRecord, u64), ReadError> {
     let opened = OpenRecord::open(Arc::clone(input), name, found.offset, found.length)?;
     Ok((opened, found.block_bytes))
 }
@@ -91,7 +91,11 @@ pub fn open(input: &Arc<dyn Input>, name: &str, found: &Found) -> Result<(OpenRe
 ///
 /// # Errors
 /// As [`open`].
-pub fn whole(input: &Arc<dyn Input>, name: &str, found: &Found) -> Result<impl Read + use<>, ReadError> {
+pub fn uncompressed_reader(
+    input: &Arc<dyn Input>,
+    name: &str,
+    found: &FoundRecord,
+) -> Result<impl Read + use<>, ReadError> {
     let (opened, block_bytes) = open(input, name, found)?;
     let header = io::Cursor::new(opened.header_bytes().to_vec());
     let line_ends: &[u8] = match opened.format() {
@@ -102,12 +106,12 @@ pub fn whole(input: &Arc<dyn Input>, name: &str, found: &Found) -> Result<impl R
 }
 
 /// Reads a complete record and finds its defects.
-fn verified(input: &Arc<dyn Input>, name: &str, offset: u64, length: u64) -> Result<Found, WriteError> {
+fn verified(input: &Arc<dyn Input>, name: &str, offset: u64, length: u64) -> Result<FoundRecord, WriteError> {
     let mut settings = ReaderSettings::default();
     settings.body_bytes_max = 0;
     settings.verify_digests = true;
     let record = warc::read_from(Arc::clone(input), name, offset, length, settings)?;
-    Ok(Found {
+    Ok(FoundRecord {
         offset: record.span.offset,
         length: record.span.length,
         kind: record.kind,

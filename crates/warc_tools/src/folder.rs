@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::Each;
+use crate::Progress;
 use crate::error::WriteError;
 use crate::record_digests::RecordDigests;
 use crate::temp_output::{PREFIX, Written, folder_of, io_error, sync_folder};
@@ -101,12 +101,12 @@ impl WrittenFolder {
     /// called with the bytes read so far, and stops the work by returning false.
     ///
     /// # Errors
-    /// As [`Written::prove`].
-    pub fn prove(self, each: &mut Each<'_>) -> Result<VerifiedFolder, WriteError> {
+    /// As [`Written::verify`].
+    pub fn verify(self, each: &mut Progress<'_>) -> Result<VerifiedFolder, WriteError> {
         let mut before = 0;
         for file in self.files {
             let size_bytes = file.size_bytes();
-            file.prove(&mut |at| each(before + at))?.put(false)?;
+            file.verify(&mut |at| each(before + at))?.put(false)?;
             before += size_bytes;
         }
         for (path, record_digests) in self.named {

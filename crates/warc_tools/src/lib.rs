@@ -29,7 +29,7 @@ pub use folder::{VerifiedFolder, WrittenFolder};
 pub use temp_output::{Verified, Written};
 
 /// Called with the number of stored bytes read so far. Stops the work by returning false.
-pub type Each<'a> = dyn FnMut(u64) -> bool + 'a;
+pub type Progress<'a> = dyn FnMut(u64) -> bool + 'a;
 
 /// Bytes of a block that are held in memory. The rest is kept in an unnamed temporary file.
 const BODY_BYTES_MAX: u64 = 4 << 20;

@@ -10,7 +10,7 @@ use warc::{Entry, Input, ReadError, Reader, ReaderSettings, RecordLayout};
 use crate::defects::loses;
 use crate::error::WriteError;
 use crate::temp_output::{folder_of, io_error};
-use crate::{BODY_BYTES_MAX, Each};
+use crate::{BODY_BYTES_MAX, Progress};
 
 /// The SHA-256 of header and block of a record. The header determines where the block begins, so
 /// records with the same digest have the same header and the same block.
@@ -40,7 +40,7 @@ impl RecordDigests {
         &self,
         file: Box<dyn Input>,
         out: &Path,
-        each: &mut Each<'_>,
+        each: &mut Progress<'_>,
     ) -> Result<(), WriteError> {
         let name = &out.display().to_string();
         let mut reader = open(file, name, folder_of(out))?;

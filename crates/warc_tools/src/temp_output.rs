@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use warc::{Compression, Writer};
 
-use crate::Each;
+use crate::Progress;
 use crate::error::WriteError;
 use crate::record_digests::RecordDigests;
 
@@ -105,7 +105,7 @@ impl Written {
     /// # Errors
     /// [`WriteError::NotTheSame`], [`WriteError::Read`], [`WriteError::Stopped`]. The file is
     /// removed then.
-    pub fn prove(self, each: &mut Each<'_>) -> Result<Verified, WriteError> {
+    pub fn verify(self, each: &mut Progress<'_>) -> Result<Verified, WriteError> {
         let failed = io_error("read again", &self.out);
         let file = self.file.reopen().map_err(failed)?;
         self.record_digests.compare(Box::new(file), &self.out, each)?;

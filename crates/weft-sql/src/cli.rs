@@ -59,7 +59,7 @@ pub(crate) struct Global {
     archive: Option<PathBuf>,
 
     /// Read the facts at this address (DIR, s3://BUCKET/NAME) instead of the archive's own: a
-    /// store's S3 face, or a copy
+    /// store's S3 server, or a copy
     #[arg(
         long,
         global = true,

@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
-use archive::FactLine;
+use archive::ImportLine;
 use sql::{Settings, SqlError, export};
 
 use crate::cli::ExportArgs;
@@ -12,7 +12,7 @@ pub(crate) async fn run(args: &ExportArgs, settings: &Settings) -> anyhow::Resul
     let mut out = BufWriter::new(std::io::stdout());
     // Kept separately, to distinguish a closed reader from unreadable tables.
     let mut unwritten = None;
-    let mut write = |line: &FactLine| {
+    let mut write = |line: &ImportLine| {
         let written = serde_json::to_writer(&mut out, line).map_err(std::io::Error::from);
         written.and_then(|()| out.write_all(b"\n")).map_err(|error| {
             let text = error.to_string();

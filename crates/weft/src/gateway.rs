@@ -9,7 +9,7 @@ use s3::{Credential, GatewaySettings, Map, Scope};
 use server::storage::FaceCounts;
 use tokio::runtime::Runtime;
 
-use crate::s3_face::{Face, FaceArgs};
+use crate::s3_server::{S3Server, S3ServerArgs};
 use crate::style::clean;
 use crate::threads;
 
@@ -68,7 +68,7 @@ impl GatewayArgs {
 /// A running gateway and its threads.
 pub(crate) struct Gateway {
     runtime: Runtime,
-    face: Face,
+    s3_server: S3Server,
     scope: Scope,
     endpoint: Option<String>,
 }
@@ -77,19 +77,19 @@ impl Gateway {
     /// Starts the gateway if one was requested. `keys` is the keys file if no flag names one.
     pub(crate) fn start(
         args: &GatewayArgs,
-        face: &FaceArgs,
+        s3_server: &S3ServerArgs,
         keys: PathBuf,
         cache: &Cache,
     ) -> anyhow::Result<Option<Gateway>> {
-        let (Some(gateway), Some(settings)) = (args.settings(), face.settings(keys)) else {
+        let (Some(gateway), Some(settings)) = (args.settings(), s3_server.settings(keys)) else {
             return Ok(None);
         };
         let (scope, endpoint) = (gateway.scope.clone(), gateway.endpoint.clone());
         let runtime = threads::start("gateway")?;
-        let face = runtime.block_on(Face::start_gateway(settings, gateway, cache.clone()))?;
+        let s3_server = runtime.block_on(S3Server::start_gateway(settings, gateway, cache.clone()))?;
         Ok(Some(Gateway {
             runtime,
-            face,
+            s3_server,
             scope,
             endpoint,
         }))
@@ -97,12 +97,12 @@ impl Gateway {
 
     /// Returns counters of requests and connections since startup.
     pub(crate) fn counts(&self) -> FaceCounts {
-        Arc::new(self.face.counts())
+        Arc::new(self.s3_server.counts())
     }
 
     /// Returns the announcement as JSON.
     pub(crate) fn to_json(&self) -> serde_json::Value {
-        let mut text = self.face.to_json();
+        let mut text = self.s3_server.to_json();
         text["upstream"] = self.scope.to_string().into();
         text["endpoint"] = self.endpoint.clone().into();
         text
@@ -112,11 +112,11 @@ impl Gateway {
     pub(crate) fn announcement(&self) -> String {
         let endpoint = self.endpoint.as_deref().unwrap_or("Amazon");
         let upstream = clean(&format!("{} of {endpoint}", self.scope));
-        format!("a gateway to {upstream}: {}", self.face.announcement())
+        format!("a gateway to {upstream}: {}", self.s3_server.announcement())
     }
 
     /// Waits for running requests, then shuts down.
     pub(crate) fn end(self) {
-        self.runtime.block_on(self.face.end());
+        self.runtime.block_on(self.s3_server.end());
     }
 }

@@ -30,7 +30,7 @@ mod paging;
 mod part_file;
 mod quarantine_text;
 mod remote_inputs;
-mod s3_face;
+mod s3_server;
 mod sql_program;
 mod stage_table;
 mod stderr;

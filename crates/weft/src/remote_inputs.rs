@@ -12,9 +12,9 @@ use cache::{Cache, SETTINGS_FILE};
 use catalogue::Address;
 use cluster::{ConnectSettings, connect};
 use futures_util::FutureExt;
-use inputs::{InputSource, Sources, Stat};
+use inputs::{InputSource, InputStat, Sources};
 use parking_lot::Mutex;
-use remote::{Listed, ListedPage, Listing, OwnStore, Remote, S3Settings, Settings};
+use remote::{ListedObject, ListedPage, Listing, OwnStore, Remote, S3Settings, Settings};
 use store::{Key, List, Store};
 use system::FileStore;
 use warc::Input;
@@ -167,7 +167,7 @@ async fn page_of(store: Store, prefix: String, after: Option<String>) -> Result<
         objects: page
             .objects
             .iter()
-            .map(|meta| Listed {
+            .map(|meta| ListedObject {
                 key: meta.key.name().as_bytes().to_vec(),
                 size_bytes: meta.size,
                 modified_ms: i64::try_from(meta.version.millis).unwrap_or(i64::MAX),
@@ -186,7 +186,7 @@ struct BucketObjects(Listing);
 impl catalogue::Objects for BucketObjects {
     fn page(&self, prefix: &[u8], after: Option<&[u8]>) -> io::Result<catalogue::ObjectsPage> {
         let page = self.0.page(prefix, after)?;
-        let object = |listed: Listed| catalogue::Object {
+        let object = |listed: ListedObject| catalogue::Object {
             key: listed.key,
             size_bytes: listed.size_bytes,
             modified_ns: listed.modified_ms.saturating_mul(1_000_000),
@@ -203,19 +203,19 @@ impl InputSource for RemoteInputs {
         self.remote.serves(address)
     }
 
-    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
+    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<InputStat>>> {
         let looked = self.remote.stat(addresses).into_iter();
         looked.map(|stat| stat.map(|stat| stat.map(input_stat))).collect()
     }
 
-    fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
+    fn list(&self, folder: &str) -> io::Result<Vec<(String, InputStat)>> {
         let listed = self.remote.list(folder)?.into_iter();
         Ok(listed
             .map(|(address, stat)| (address, input_stat(stat)))
             .collect())
     }
 
-    fn open(&self, address: &str, expected: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
+    fn open(&self, address: &str, expected: Option<&InputStat>) -> io::Result<Arc<dyn Input>> {
         let expected = expected.map(|stat| remote::Stat {
             size: stat.size,
             validator: stat.validator.clone(),
@@ -238,8 +238,8 @@ impl InputSource for RemoteInputs {
     }
 }
 
-fn input_stat(stat: remote::Stat) -> Stat {
-    Stat {
+fn input_stat(stat: remote::Stat) -> InputStat {
+    InputStat {
         size: stat.size,
         validator: stat.validator,
         sha256: stat.sha256,

@@ -1,4 +1,4 @@
-//! A store node that runs in this process, with its S3 face. It starts before its users and ends
+//! A store node that runs in this process, with its S3 server. It starts before its users and ends
 //! after them.
 
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use store::{RequestCount, Store};
 use tokio::runtime::{Handle, Runtime};
 
 use crate::outcome::WrongUse;
-use crate::s3_face::{Face, FaceArgs};
+use crate::s3_server::{S3Server, S3ServerArgs};
 use crate::style::clean_lines;
 use crate::threads;
 use crate::units::counted;
@@ -21,15 +21,15 @@ use crate::units::counted;
 pub(crate) struct StoreNode {
     runtime: Runtime,
     running: RunningNode,
-    face: Option<Face>,
+    s3_server: Option<S3Server>,
 }
 
 impl StoreNode {
-    /// Starts the node that `place` describes, and its S3 face if one was requested. `keys` is the
-    /// keys file of the face if no flag names one.
+    /// Starts the node that `place` describes, and its S3 server if one was requested. `keys` is the
+    /// keys file of the S3 server if no flag names one.
     pub(crate) fn start(
         place: &ConnectSettings,
-        face: &FaceArgs,
+        s3_server: &S3ServerArgs,
         keys: PathBuf,
     ) -> anyhow::Result<StoreNode> {
         let settings = settings(place)?;
@@ -38,13 +38,13 @@ impl StoreNode {
         let mut started = StoreNode {
             runtime,
             running,
-            face: None,
+            s3_server: None,
         };
-        if let Some(mut settings) = face.settings(keys) {
+        if let Some(mut settings) = s3_server.settings(keys) {
             settings.node = Some(started.running.counters());
-            let face = Face::start(settings, started.running.store());
-            match started.runtime.block_on(face) {
-                Ok(face) => started.face = Some(face),
+            let s3_server = S3Server::start(settings, started.running.store());
+            match started.runtime.block_on(s3_server) {
+                Ok(s3_server) => started.s3_server = Some(s3_server),
                 Err(error) => {
                     started.end();
                     return Err(error);
@@ -59,9 +59,9 @@ impl StoreNode {
         &self.running
     }
 
-    /// Returns its S3 face, if any.
-    pub(crate) fn face(&self) -> Option<&Face> {
-        self.face.as_ref()
+    /// Returns its S3 server, if any.
+    pub(crate) fn s3_server(&self) -> Option<&S3Server> {
+        self.s3_server.as_ref()
     }
 
     /// Returns the node's data for the Store page and the metrics.
@@ -69,13 +69,16 @@ impl StoreNode {
         Arc::new(NodeStorage {
             store: self.running.store(),
             workers: self.running.workers(),
-            s3: self.face.as_ref().map(|face| Box::new(face.counts()) as Counts),
+            s3: self
+                .s3_server
+                .as_ref()
+                .map(|s3_server| Box::new(s3_server.counts()) as Counts),
             threads: self.runtime.handle().clone(),
         })
     }
 
     /// Returns the announcement: the node's id and address, volumes that it was given but does not
-    /// use, and the address of its S3 face.
+    /// use, and the address of its S3 server.
     pub(crate) fn announcement(&self) -> String {
         let store = self.running.store();
         let topology = store.cluster().topology();
@@ -99,9 +102,9 @@ impl StoreNode {
                 "\nvolume {volume} is in no layout and is empty: add it with weft store layout apply"
             ));
         }
-        if let Some(face) = &self.face {
+        if let Some(s3_server) = &self.s3_server {
             text.push('\n');
-            text.push_str(&face.announcement());
+            text.push_str(&s3_server.announcement());
         }
         clean_lines(&text)
     }
@@ -109,8 +112,8 @@ impl StoreNode {
     /// Waits for running requests, stops the workers and closes the volumes.
     pub(crate) fn end(self) {
         self.runtime.block_on(async {
-            if let Some(face) = self.face {
-                face.end().await;
+            if let Some(s3_server) = self.s3_server {
+                s3_server.end().await;
             }
             self.running.shutdown().await;
         });
@@ -130,7 +133,7 @@ fn settings(place: &ConnectSettings) -> anyhow::Result<NodeSettings> {
     }
 }
 
-/// Requests and connections of the S3 face.
+/// Requests and connections of the S3 server.
 type Counts = Box<dyn Fn() -> (Vec<RequestCount>, ConnectionCount) + Send + Sync>;
 
 struct NodeStorage {

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use archive::Archive;
 use cache::Cache;
 use server::storage::{FaceCounts, Storage};
-use server::{ServeError, Served, Server, ServerSettings, SqlServer};
+use server::{ServeError, Server, ServerParts, ServerSettings, SqlServer};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -52,13 +52,13 @@ impl WebServer {
     ) -> anyhow::Result<WebServer> {
         let runtime = threads::start("server")?;
         let sql = sql.map(Arc::new);
-        let served = |sql: Option<Arc<SqlProgram>>| Served {
+        let served = |sql: Option<Arc<SqlProgram>>| ServerParts {
             store: services.store.clone(),
             gateway: services.gateway.clone(),
             cache: services.cache.clone(),
             sql: sql.map(|sql| -> Arc<dyn SqlServer> { sql }),
             files: Some(files::catalogue_place(archive.dir())),
-            ..Served::from(archive.clone())
+            ..ServerParts::from(archive.clone())
         };
         let server = runtime.block_on(bind(|| served(sql.clone()), settings))?;
         let address = server.address();
@@ -126,7 +126,7 @@ fn here(mut address: SocketAddr) -> String {
     format!("http://{address}/")
 }
 
-async fn bind(served: impl Fn() -> Served, settings: &[ServerSettings]) -> anyhow::Result<Server> {
+async fn bind(served: impl Fn() -> ServerParts, settings: &[ServerSettings]) -> anyhow::Result<Server> {
     let mut refused = None;
     // Uses the first free address. Only the last bind error is reported.
     for settings in settings {

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use access::Sight;
+use access::AccessFilter;
 use anyhow::bail;
-use search::{Change, Document, Query, SearchIndex, Settings, TextSought};
+use search::{Change, Document, Query, SearchIndex, Settings, TextRequest};
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,8 +46,8 @@ fn main() -> anyhow::Result<()> {
         ..Query::default()
     };
     // Texts are not stored in the index: the caller has them.
-    let text_of = |sought: &TextSought<'_>| texts.get(sought.url_key).cloned();
-    let results = index.search(&query, &Sight::everything(), &text_of)?;
+    let text_of = |sought: &TextRequest<'_>| texts.get(sought.url_key).cloned();
+    let results = index.search(&query, &AccessFilter::everything(), &text_of)?;
     for hit in results.hits {
         println!("{:.1}\t{}\t{}", hit.score, hit.title, hit.snippet.text());
     }

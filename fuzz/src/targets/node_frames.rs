@@ -16,8 +16,8 @@ use placement::{Layout, Layouts};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use store_protocol::{
-    ByteStream, FixityEvent, Head, Held, Meta, NodeError, NodeStatus, Surveyed, Unsettled, Verdict,
-    VolumeError, VolumeStatus,
+    ByteStream, FixityEvent, Head, KeysInDoubt, Meta, NodeError, NodeStatus, ReplicaEntry, SurveyEntry,
+    Verdict, VolumeError, VolumeStatus,
 };
 
 use super::Target;
@@ -177,9 +177,9 @@ fn headers(bytes: &[u8], piece: u8) {
 fn answer(bytes: &[u8], kind: u8) {
     match kind % 12 {
         0 => json::<Head>(bytes),
-        1 => json::<Unsettled>(bytes),
-        2 => json::<Vec<Held>>(bytes),
-        3 => json::<Vec<Vec<Surveyed>>>(bytes),
+        1 => json::<KeysInDoubt>(bytes),
+        2 => json::<Vec<ReplicaEntry>>(bytes),
+        3 => json::<Vec<Vec<SurveyEntry>>>(bytes),
         4 => json::<Verdict>(bytes),
         5 => json::<Vec<FixityEvent>>(bytes),
         6 => json::<VolumeStatus>(bytes),

@@ -5,8 +5,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use access::Sight;
-use search::{Change, Document, NoteKind, Query, Results, SearchIndex, Settings, TextSought};
+use access::AccessFilter;
+use search::{Change, Document, NoteKind, Query, Results, SearchIndex, Settings, TextRequest};
 use tempfile::TempDir;
 
 use super::Target;
@@ -120,14 +120,14 @@ pub fn run(bytes: &[u8]) {
 }
 
 fn ask(query: &Query) -> Results {
-    let text_of = |sought: &TextSought<'_>| {
+    let text_of = |sought: &TextRequest<'_>| {
         let url_key = sought.url_key;
         let text = format!("Some text of {url_key} about an archive of the web, by e-mail.");
         Some(Arc::<str>::from(text))
     };
     INDEX
         .1
-        .search(query, &Sight::everything(), &text_of)
+        .search(query, &AccessFilter::everything(), &text_of)
         .unwrap_or_else(|error| panic!("{:?}: {error}", query.text))
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use warc::Compression;
-use warc_tools::repair::{self, Repaired, quarantine_paths};
+use warc_tools::repair::{self, RepairReport, quarantine_paths};
 
 use super::{Target, warc_reader};
 
@@ -48,11 +48,11 @@ pub fn run(bytes: &[u8]) {
     assert!(once == twice, "a second repair changes the file");
 }
 
-fn mend(input: &Path, out: &Path, compression: &Compression) -> Repaired {
+fn mend(input: &Path, out: &Path, compression: &Compression) -> RepairReport {
     let (written, repaired) =
         repair::write(input, out, compression.clone(), &mut |_| true).expect("any bytes can be repaired");
     let proved = written
-        .prove(&mut |_| true)
+        .verify(&mut |_| true)
         .expect("the file has the intended content");
     proved.put(false).expect("named");
     let sum = repaired.record_bytes + repaired.padding_bytes + repaired.quarantined_bytes;
@@ -61,7 +61,7 @@ fn mend(input: &Path, out: &Path, compression: &Compression) -> Repaired {
 }
 
 /// Checks that the quarantine has the bytes given in its list.
-fn check_quarantine(file: &[u8], repaired: &Repaired, out: &Path) {
+fn check_quarantine(file: &[u8], repaired: &RepairReport, out: &Path) {
     let [pieces, _] = quarantine_paths(out);
     let kept = fs::read(pieces).unwrap_or_default();
     let mut at = 0;

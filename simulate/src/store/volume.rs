@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use store_protocol::{
-    Cause, Digests, Key, ListQuery, Meta, PARTITIONS, Partition, Purpose, ReplicaState, Surveyed, Term,
+    Cause, Digests, Key, ListQuery, Meta, PARTITIONS, Partition, Purpose, ReplicaState, SurveyEntry, Term,
     UploadId, Verdict, Version, Volume, VolumeError, VolumeState,
 };
 use store_testkit::Dice;
@@ -81,7 +81,7 @@ impl World {
             53..60 => self.settle().await?,
             60..66 => self.flip().await?,
             66..90 => return self.break_something(),
-            90..93 => self.volume().keep_house(),
+            90..93 => self.volume().run_housekeeping(),
             93..96 => self.stop(),
             _ => self.check().await?,
         }
@@ -446,7 +446,7 @@ impl World {
         for found in surveyed.iter().flatten() {
             let is_good = matches!(
                 found,
-                Surveyed::Replica {
+                SurveyEntry::Replica {
                     state: ReplicaState::Good,
                     ..
                 }

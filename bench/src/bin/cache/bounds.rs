@@ -50,7 +50,7 @@ pub(crate) async fn alone(task: &Task) -> anyhow::Result<()> {
     ));
     let mut readers = tokio::task::JoinSet::new();
     for reader in 0..READERS {
-        let (through, blocks) = (cache.over(origin.clone(), User::Sql), task.blocks);
+        let (through, blocks) = (cache.origin_reader(origin.clone(), User::Sql), task.blocks);
         readers.spawn(async move {
             for block in (reader..blocks).step_by(READERS as usize) {
                 pieces(

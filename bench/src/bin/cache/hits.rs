@@ -17,7 +17,7 @@ const AIM_US: f64 = 20.0;
 pub(crate) async fn measure(rounds: usize) -> anyhow::Result<()> {
     let cache = Cache::open(&settings(2 * BLOCKS * BLOCK_BYTES, None), "bench")?;
     let origin = Arc::new(MadeUp::new(BLOCKS, Arc::new(Store::new(Duration::ZERO))));
-    let reads = cache.over(origin, User::Sql);
+    let reads = cache.origin_reader(origin, User::Sql);
     pieces(reads.get("hot", None).await?).await?;
     let mut dice = Dice::new(1);
     let (mut means, mut slow) = (Vec::new(), Vec::new());

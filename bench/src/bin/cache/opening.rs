@@ -54,7 +54,7 @@ async fn fill(cache: &Cache, blocks: u64) -> anyhow::Result<()> {
     ));
     let mut readers = tokio::task::JoinSet::new();
     for reader in 0..READERS {
-        let through = cache.over(origin.clone(), User::Sql);
+        let through = cache.origin_reader(origin.clone(), User::Sql);
         readers.spawn(async move {
             for block in (reader..blocks).step_by(READERS as usize) {
                 let path = format!("object-{}", block / BLOCKS);
@@ -68,7 +68,7 @@ async fn fill(cache: &Cache, blocks: u64) -> anyhow::Result<()> {
         reader??;
     }
     ensure!(
-        cache.settled(Duration::from_secs(120)).await,
+        cache.wait_until_stored(Duration::from_secs(120)).await,
         "the tier did not settle in time"
     );
     Ok(())

@@ -37,7 +37,7 @@ impl DiskTier for Ours {
         let directory = (task.dir.as_path(), task.quota_bytes());
         let cache = Cache::open(&settings(MEMORY_BYTES, Some(directory)), "bench")?;
         let origin = Arc::new(MadeUp::new(task.blocks, store));
-        let reads = cache.over(origin.clone(), User::Sql);
+        let reads = cache.origin_reader(origin.clone(), User::Sql);
         Ok(Ours { cache, origin, reads })
     }
 
@@ -52,7 +52,7 @@ impl DiskTier for Ours {
 
     async fn close(self, wait_max: Duration) -> anyhow::Result<Option<u64>> {
         ensure!(
-            self.cache.settled(wait_max).await,
+            self.cache.wait_until_stored(wait_max).await,
             "the tier did not settle in time"
         );
         let stats = self.cache.stats();

@@ -47,7 +47,7 @@ pub(crate) async fn measure() -> anyhow::Result<()> {
 async fn tier(reads: &[u64], blocks: u64) -> anyhow::Result<f64> {
     let cache = Cache::open(&settings(blocks * (PIECE_BYTES + ENTRY_BYTES), None), "bench")?;
     let origin = Arc::new(MadeUp::new(trace::BLOCKS, Arc::new(Store::new(Duration::ZERO))));
-    let through = cache.over(origin, User::Sql);
+    let through = cache.origin_reader(origin, User::Sql);
     for block in reads {
         pieces(
             through

@@ -93,7 +93,7 @@ async fn fill(dir: &Path, store: &Arc<Store>) -> anyhow::Result<()> {
     let origin = Arc::new(MadeUp::new(BLOCKS, store.clone()));
     cache.warm(origin, "object", |_| ()).await?;
     ensure!(
-        cache.settled(Duration::from_secs(60)).await,
+        cache.wait_until_stored(Duration::from_secs(60)).await,
         "the tier did not settle in time"
     );
     let kept: u64 = cache
@@ -164,7 +164,7 @@ async fn through_object_store(dir: &Path) -> anyhow::Result<f64> {
 async fn through_tier(dir: &Path, store: &Arc<Store>) -> anyhow::Result<f64> {
     let cache = open(dir)?;
     let origin = Arc::new(MadeUp::new(BLOCKS, store.clone()));
-    let reads = cache.over(origin, User::Sql);
+    let reads = cache.origin_reader(origin, User::Sql);
     let began = Instant::now();
     let mut body = reads.get("object", None).await?.body;
     let mut bytes = 0;

@@ -9,7 +9,7 @@ use anyhow::ensure;
 use async_trait::async_trait;
 use bytes::Bytes;
 use cache::{
-    Answer, Cause, Description, Directory, Got, Origin, OriginError, Rule, Settings, Size, Validator,
+    Answer, Cause, Description, Directory, ObjectRead, Origin, OriginError, Rule, Settings, Size, Validator,
 };
 use contest::{BLOCK_BYTES, Store};
 use futures_util::{StreamExt, stream};
@@ -128,7 +128,7 @@ pub(crate) fn settings(memory_bytes: u64, directory: Option<(&Path, u64)>) -> Se
 }
 
 /// Returns all pieces of an answer.
-pub(crate) async fn pieces(mut got: Got) -> Result<Vec<Bytes>, OriginError> {
+pub(crate) async fn pieces(mut got: ObjectRead) -> Result<Vec<Bytes>, OriginError> {
     let mut all = Vec::new();
     while let Some(piece) = got.body.next().await {
         all.push(piece?);

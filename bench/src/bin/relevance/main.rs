@@ -11,7 +11,7 @@
 
 use std::path::{Path, PathBuf};
 
-use access::Sight;
+use access::AccessFilter;
 use anyhow::{Context, ensure};
 use clap::Parser;
 use search::{Change, Document, Query, Ranking, SearchIndex, Settings};
@@ -226,7 +226,9 @@ impl Indexed {
             ranking,
             ..Query::default()
         };
-        let results = self.index.search(&query, &Sight::everything(), &|_| None)?;
+        let results = self
+            .index
+            .search(&query, &AccessFilter::everything(), &|_| None)?;
         Ok(results.hits.into_iter().map(|hit| hit.url_key).collect())
     }
 }

@@ -1,4 +1,4 @@
-//! The store through its S3 face: `weft store serve` in a separate process, over loopback.
+//! The store through its S3 server: `weft store serve` in a separate process, over loopback.
 
 use std::net::TcpListener;
 use std::path::Path;

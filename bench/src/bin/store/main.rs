@@ -9,7 +9,7 @@
 //! - *plain*: MD5, SHA-256 and BLAKE3 of each object, and two copies, each synced, renamed and its
 //!   directory synced: the minimum for the guarantees of a put;
 //! - *store*: `Store::put` and `Store::get`, in this process;
-//! - *face*: the same through the S3 face of `weft store serve` on loopback.
+//! - *face*: the same through the S3 server of `weft store serve` on loopback.
 //!
 //! Gets come from the page cache in all ways, so they measure the program, not the disk.
 

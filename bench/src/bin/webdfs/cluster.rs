@@ -1,5 +1,5 @@
 //! Fifteen real servers on loopback: `weft store serve`, five zones of three, each with one volume
-//! and an S3 face.
+//! and an S3 server.
 
 use std::fs::{self, File};
 use std::net::TcpListener;

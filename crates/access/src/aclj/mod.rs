@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::rule::{Access, Condition, EXACT, Rule};
+use crate::rule::{Access, AccessRule, Condition, EXACT};
 
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedRules {
     /// The rules.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<AccessRule>,
     /// Number of lines with `exclude`. pywb distinguishes it from `block`; here both are hidden.
     pub excluded: usize,
 }
@@ -100,7 +100,7 @@ fn rules_for(
     default: Access,
     groups: &[String],
     except: &[String],
-) -> Vec<Rule> {
+) -> Vec<AccessRule> {
     let rule = |(key, access): (&String, &Access)| {
         let condition = match key.strip_suffix(EXACT) {
             Some(url) => Condition {
@@ -113,7 +113,7 @@ fn rules_for(
                 ..Condition::default()
             },
         };
-        Rule {
+        AccessRule {
             access: *access,
             groups: groups.to_vec(),
             except: except.to_vec(),

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::groups::Groups;
-use crate::matcher::Subject;
-use crate::rules::Rules;
+use crate::matcher::CaptureAttributes;
+use crate::rules::AccessRules;
 
 const KEYS: [&str; 7] = [
     "com,example)/",
@@ -16,19 +16,22 @@ const KEYS: [&str; 7] = [
 ];
 
 fn sees(imported: &ImportedRules, default: Access, user: &str, url_key: &str) -> bool {
-    let rules = Rules {
+    let rules = AccessRules {
         default,
         strict: false,
         rules: imported.rules.clone(),
     };
-    let subject = Subject {
+    let subject = CaptureAttributes {
         url_key,
         collection: "",
         mime: "text/html",
         digest: "",
         fetch_time_ms: 0,
     };
-    rules.sight(&Groups::listed(user), 0).unwrap().sees(&subject)
+    rules
+        .filter_for(&Groups::listed(user), 0)
+        .unwrap()
+        .is_visible(&subject)
 }
 
 /// Finds a rule as pywb does: the lines in descending order, those of the user before those of

@@ -6,12 +6,12 @@
 use std::ops::Range;
 
 use super::read::Spans;
-use crate::rule::{Access, Rule};
-use crate::rules::Rules;
+use crate::rule::{Access, AccessRule};
+use crate::rules::AccessRules;
 
 /// Returns the text with `wanted` in place of `known`, if the two differ only by removed rules,
 /// appended rules, and settings.
-pub(super) fn edited(text: &str, spans: &Spans, known: &Rules, wanted: &Rules) -> Option<String> {
+pub(super) fn edited(text: &str, spans: &Spans, known: &AccessRules, wanted: &AccessRules) -> Option<String> {
     let mut text_left = text.to_owned();
     let mut left = wanted.rules.iter().peekable();
     let mut cuts = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn edited(text: &str, spans: &Spans, known: &Rules, wanted: &Rules) -
 }
 
 /// Returns the rules as new text. Only the comments at the top are kept.
-pub(super) fn rewritten(text: &str, rules: &Rules) -> Result<String, toml::ser::Error> {
+pub(super) fn rewritten(text: &str, rules: &AccessRules) -> Result<String, toml::ser::Error> {
     Ok(format!("{}{}", head(text), toml::to_string(rules)?))
 }
 
@@ -71,7 +71,7 @@ fn head(text: &str) -> &str {
     &text[..size.sum()]
 }
 
-fn append(text: &mut String, rule: &Rule) -> Option<()> {
+fn append(text: &mut String, rule: &AccessRule) -> Option<()> {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }

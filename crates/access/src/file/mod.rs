@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use crate::groups::Groups;
 use crate::rule::RuleError;
-use crate::rules::Rules;
+use crate::rules::AccessRules;
 use crate::watched_file::{WatchedFile, WatchedFileError};
 use read::{Spans, line_of, spans};
 
@@ -76,12 +76,12 @@ pub enum FileError {
 
 /// The file, for use from any number of threads.
 #[derive(Debug)]
-pub struct RightsFile(WatchedFile<Rules>);
+pub struct AccessRulesFile(WatchedFile<AccessRules>);
 
-impl RightsFile {
+impl AccessRulesFile {
     /// Uses the file at a path, which need not exist.
-    pub fn at(path: PathBuf) -> RightsFile {
-        RightsFile(WatchedFile::at(path))
+    pub fn at(path: PathBuf) -> AccessRulesFile {
+        AccessRulesFile(WatchedFile::at(path))
     }
 
     /// Returns the path.
@@ -93,7 +93,7 @@ impl RightsFile {
     ///
     /// # Errors
     /// [`FileError`].
-    pub fn rules(&self) -> Result<Option<Arc<Rules>>, FileError> {
+    pub fn rules(&self) -> Result<Option<Arc<AccessRules>>, FileError> {
         let read = self.0.read(|text| self.parsed(text).map(|(rules, _)| rules));
         read.map_err(|file_error| match file_error {
             WatchedFileError::Io { action, source } => self.io(action, source),
@@ -109,7 +109,7 @@ impl RightsFile {
     /// [`FileError`], or the error of `change`. Then the file is unchanged.
     pub fn change<T, E: From<FileError>>(
         &self,
-        change: impl FnOnce(&mut Rules) -> Result<T, E>,
+        change: impl FnOnce(&mut AccessRules) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut changed = None;
         let edit = |text: &str| {
@@ -133,13 +133,13 @@ impl RightsFile {
         }
     }
 
-    fn parsed(&self, text: &str) -> Result<(Rules, Spans), FileError> {
+    fn parsed(&self, text: &str) -> Result<(AccessRules, Spans), FileError> {
         let spans = spans(text).map_err(|error| {
             let begin = error.span().map_or(0, |span| span.start);
             self.form(line_of(text, begin), &error.message())
         })?;
         let rules = spans.rules();
-        match rules.sight(&Groups::public(), 0) {
+        match rules.filter_for(&Groups::public(), 0) {
             Ok(_) => Ok((rules, spans)),
             Err((number, why)) => Err(FileError::Rule {
                 path: self.path().display().to_string(),
@@ -168,7 +168,7 @@ impl RightsFile {
 }
 
 /// Returns whether a text gives these rules.
-fn says(text: &str, rules: &Rules) -> bool {
+fn says(text: &str, rules: &AccessRules) -> bool {
     spans(text).is_ok_and(|spans| spans.rules() == *rules)
 }
 

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::rule::{Access, Rule};
-use crate::rules::Rules;
+use crate::rule::{Access, AccessRule};
+use crate::rules::AccessRules;
 
 /// The parsed file, with positions in bytes.
 #[derive(Debug, Default, Deserialize)]
@@ -12,12 +12,12 @@ use crate::rules::Rules;
 pub(super) struct Spans {
     pub(super) default: Option<Spanned<Access>>,
     pub(super) strict: Option<Spanned<bool>>,
-    pub(super) rule: Vec<Spanned<Rule>>,
+    pub(super) rule: Vec<Spanned<AccessRule>>,
 }
 
 impl Spans {
-    pub(super) fn rules(&self) -> Rules {
-        Rules {
+    pub(super) fn rules(&self) -> AccessRules {
+        AccessRules {
             default: self.default.as_ref().map(|it| *it.get_ref()).unwrap_or_default(),
             strict: self.strict.as_ref().is_some_and(|it| *it.get_ref()),
             rules: self.rule.iter().map(|rule| rule.get_ref().clone()).collect(),

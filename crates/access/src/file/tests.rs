@@ -2,23 +2,23 @@ use std::fs;
 use std::sync::Barrier;
 
 use super::*;
-use crate::rule::{Access, Condition, Rule};
+use crate::rule::{Access, AccessRule, Condition};
 
-fn file(text: &str) -> (tempfile::TempDir, RightsFile) {
+fn file(text: &str) -> (tempfile::TempDir, AccessRulesFile) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("rights.toml");
     fs::write(&path, text).unwrap();
-    (dir, RightsFile::at(path))
+    (dir, AccessRulesFile::at(path))
 }
 
-fn deny(prefix: &str) -> Rule {
-    Rule {
+fn deny(prefix: &str) -> AccessRule {
+    AccessRule {
         access: Access::Deny,
         condition: Condition {
             prefix: Some(prefix.to_owned()),
             ..Condition::default()
         },
-        ..Rule::default()
+        ..AccessRule::default()
     }
 }
 
@@ -31,7 +31,7 @@ fn what_was_changed_holds_for_the_next_question() {
         Arc::ptr_eq(&again[0], &again[1]),
         "unchanged rules are the same value"
     );
-    let change = |rules: &mut Rules| {
+    let change = |rules: &mut AccessRules| {
         rules.rules.push(deny("com,a)/"));
         Ok::<_, FileError>(())
     };
@@ -65,7 +65,7 @@ fn what_is_misspelt_is_no_rule_that_matches_everything() {
 
 #[test]
 fn a_rule_with_everything_comes_back() {
-    let rule = Rule {
+    let rule = AccessRule {
         access: Access::Deny,
         groups: vec!["readers".into()],
         except: vec!["staff".into()],
@@ -114,8 +114,8 @@ fn many_who_change_it_lose_nothing() {
     assert_eq!(file.rules().unwrap().unwrap().rules.len(), 8);
 }
 
-fn changed(file: &RightsFile, change: impl FnOnce(&mut Rules)) -> String {
-    let change = |rules: &mut Rules| {
+fn changed(file: &AccessRulesFile, change: impl FnOnce(&mut AccessRules)) -> String {
+    let change = |rules: &mut AccessRules| {
         change(rules);
         Ok::<_, FileError>(())
     };
@@ -238,7 +238,7 @@ fn a_link_to_nothing_is_no_open_archive() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("rights.toml");
     std::os::unix::fs::symlink(dir.path().join("gone.toml"), &path).unwrap();
-    assert!(RightsFile::at(path).rules().is_err());
+    assert!(AccessRulesFile::at(path).rules().is_err());
 }
 
 /// A file with restricted permissions keeps them when it is changed.
@@ -261,6 +261,6 @@ fn what_is_no_file_is_an_error() {
     let path = dir.path().join("rights.toml");
     let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
-    let error = RightsFile::at(path).rules().unwrap_err().to_string();
+    let error = AccessRulesFile::at(path).rules().unwrap_err().to_string();
     assert!(error.contains("not a regular file"), "{error}");
 }

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::access_filter::Sight;
+use crate::access_filter::AccessFilter;
 use crate::groups::Groups;
-use crate::matcher::Subject;
-use crate::rule::{Access, PUBLIC, Rule, RuleError};
+use crate::matcher::CaptureAttributes;
+use crate::rule::{Access, AccessRule, PUBLIC, RuleError};
 
 /// The rules of an archive. Their order has no meaning.
 ///
@@ -13,7 +13,7 @@ use crate::rule::{Access, PUBLIC, Rule, RuleError};
 /// use access::{Access, Condition, Groups, Rule, Rules, Subject};
 ///
 /// let rules = Rules {
-///     rules: vec![Rule {
+///     rules: vec![AccessRule {
 ///         access: Access::Deny,
 ///         except: vec!["staff".into()],
 ///         condition: Condition {
@@ -37,7 +37,7 @@ use crate::rule::{Access, PUBLIC, Rule, RuleError};
 /// assert!(sight_of("staff").unwrap().sees(&capture));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Rules {
+pub struct AccessRules {
     /// Access to captures that no rule matches.
     pub default: Access,
     /// Whether scores must not depend on hidden captures either, for example through term
@@ -45,15 +45,15 @@ pub struct Rules {
     pub strict: bool,
     /// The rules.
     #[serde(rename = "rule")]
-    pub rules: Vec<Rule>,
+    pub rules: Vec<AccessRule>,
 }
 
-impl Rules {
+impl AccessRules {
     /// Returns what a client in `groups` may see at a time.
     ///
     /// # Errors
     /// The number of the first invalid rule, counted from 1, and the reason.
-    pub fn sight(&self, groups: &Groups, now_ms: i64) -> Result<Sight, (usize, RuleError)> {
+    pub fn filter_for(&self, groups: &Groups, now_ms: i64) -> Result<AccessFilter, (usize, RuleError)> {
         let is_public = !self.names_any(groups);
         let (mut deny, mut allow) = (Vec::new(), Vec::new());
         for (number, rule) in (1..).zip(&self.rules) {
@@ -68,15 +68,15 @@ impl Rules {
                 Access::Allow => allow.extend(clause),
             }
         }
-        Ok(Sight::new(self.default, self.strict, deny, allow))
+        Ok(AccessFilter::new(self.default, self.strict, deny, allow))
     }
 
     /// Returns the numbers, counted from 1, of the rules that match a capture and apply to a client
     /// in `groups`.
-    pub fn matching(&self, groups: &Groups, subject: &Subject<'_>, now_ms: i64) -> Vec<usize> {
+    pub fn matching(&self, groups: &Groups, subject: &CaptureAttributes<'_>, now_ms: i64) -> Vec<usize> {
         let is_public = !self.names_any(groups);
-        let matches = |rule: &Rule| {
-            let clause = rule.condition.clause(now_ms).ok().flatten();
+        let matches = |rule: &AccessRule| {
+            let clause = rule.condition.matcher(now_ms).ok().flatten();
             rule.is_for(groups, is_public) && clause.is_some_and(|clause| clause.matches(subject))
         };
         let numbered = (1..).zip(&self.rules);
@@ -89,14 +89,14 @@ impl Rules {
     /// Returns until when a sight made at `now_ms` is valid if the rules do not change: the end of
     /// an embargo, or midnight if a rule counts days. Returns `i64::MAX` if no rule depends on the
     /// time.
-    pub fn holds_until_ms(&self, now_ms: i64) -> i64 {
-        let of_rule = |rule: &Rule| rule.condition.changes_at_ms(now_ms);
+    pub fn valid_until_ms(&self, now_ms: i64) -> i64 {
+        let of_rule = |rule: &AccessRule| rule.condition.changes_at_ms(now_ms);
         self.rules.iter().filter_map(of_rule).min().unwrap_or(i64::MAX)
     }
 
     /// Returns whether a rule names one of `groups`.
     fn names_any(&self, groups: &Groups) -> bool {
-        let names = |rule: &Rule| {
+        let names = |rule: &AccessRule| {
             let named = rule.groups.iter().chain(&rule.except);
             named
                 .filter(|name| *name != PUBLIC)

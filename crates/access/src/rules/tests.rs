@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::matcher::Subject;
+use crate::matcher::CaptureAttributes;
 use crate::rule::{Condition, DAY_MS, RuleError};
 
 /// 2020-06-15T12:00:00Z.
@@ -18,11 +18,11 @@ const KEYS: [&str; 6] = [
     "org,archive)/secret",
 ];
 
-fn rule(access: Access, condition: Condition) -> Rule {
-    Rule {
+fn rule(access: Access, condition: Condition) -> AccessRule {
+    AccessRule {
         access,
         condition,
-        ..Rule::default()
+        ..AccessRule::default()
     }
 }
 
@@ -30,8 +30,8 @@ fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn subject(url_key: &str) -> Subject<'_> {
-    Subject {
+fn subject(url_key: &str) -> CaptureAttributes<'_> {
+    CaptureAttributes {
         url_key,
         collection: "news",
         mime: "text/html",
@@ -41,18 +41,21 @@ fn subject(url_key: &str) -> Subject<'_> {
 }
 
 #[track_caller]
-fn check(rules: &Rules, groups: &str, expected: &[&str]) {
-    let sight = rules.sight(&Groups::listed(groups), NOW_MS).unwrap();
-    let seen: Vec<&str> = KEYS.into_iter().filter(|key| sight.sees(&subject(key))).collect();
+fn check(rules: &AccessRules, groups: &str, expected: &[&str]) {
+    let sight = rules.filter_for(&Groups::listed(groups), NOW_MS).unwrap();
+    let seen: Vec<&str> = KEYS
+        .into_iter()
+        .filter(|key| sight.is_visible(&subject(key)))
+        .collect();
     assert_eq!(seen, expected, "{groups:?}");
 }
 
 #[test]
 fn without_rules_an_archive_is_public_or_closed() {
-    check(&Rules::default(), "", &KEYS);
-    let closed = Rules {
+    check(&AccessRules::default(), "", &KEYS);
+    let closed = AccessRules {
         default: Access::Deny,
-        ..Rules::default()
+        ..AccessRules::default()
     };
     check(&closed, "staff", &[]);
 }
@@ -73,9 +76,9 @@ fn deny_wins_and_unknown_groups_are_the_public() {
         },
     );
     for_guests.groups = vec!["public".to_owned()];
-    let rules = Rules {
+    let rules = AccessRules {
         rules: vec![rule(Access::Allow, secret), deny, for_guests],
-        ..Rules::default()
+        ..AccessRules::default()
     };
     let public = ["com,example)/", "com,example,shop)/", "com,example-x)/"];
     check(&rules, "", &public);
@@ -86,7 +89,7 @@ fn deny_wins_and_unknown_groups_are_the_public() {
 
 #[test]
 fn a_domain_is_its_host_and_those_below() {
-    let rules = Rules {
+    let rules = AccessRules {
         default: Access::Deny,
         rules: vec![rule(
             Access::Allow,
@@ -96,7 +99,7 @@ fn a_domain_is_its_host_and_those_below() {
                 ..Condition::default()
             },
         )],
-        ..Rules::default()
+        ..AccessRules::default()
     };
     check(&rules, "", &KEYS[..4]);
 }
@@ -105,7 +108,7 @@ fn a_domain_is_its_host_and_those_below() {
 /// with default deny.
 #[test]
 fn www_in_front_is_refused_because_no_key_has_it() {
-    let clause = |condition: Condition| condition.clause(NOW_MS).map(|_| ());
+    let clause = |condition: Condition| condition.matcher(NOW_MS).map(|_| ());
     let refused = |condition: Condition, without: &str| match clause(condition.clone()) {
         Err(RuleError::Www { without: found, .. }) => assert_eq!(found, without, "{condition:?}"),
         other => panic!("{condition:?}: {other:?}"),
@@ -207,13 +210,13 @@ fn a_host_alone_has_none_of_those_below_or_beside_it() {
         "com,example,shop:8080)/",
     ];
     let seen = |condition: Condition| {
-        let rules = Rules {
+        let rules = AccessRules {
             default: Access::Deny,
             rules: vec![rule(Access::Allow, condition)],
-            ..Rules::default()
+            ..AccessRules::default()
         };
-        let sight = rules.sight(&Groups::public(), NOW_MS).unwrap();
-        let seen = keys.into_iter().filter(|key| sight.sees(&subject(key)));
+        let sight = rules.filter_for(&Groups::public(), NOW_MS).unwrap();
+        let seen = keys.into_iter().filter(|key| sight.is_visible(&subject(key)));
         seen.collect::<Vec<_>>()
     };
     let host = |host: &str| {
@@ -245,7 +248,7 @@ fn a_host_alone_has_none_of_those_below_or_beside_it() {
 
 #[test]
 fn an_embargo_ends_by_itself() {
-    let until = |date: &str| Rules {
+    let until = |date: &str| AccessRules {
         rules: vec![rule(
             Access::Deny,
             Condition {
@@ -253,11 +256,11 @@ fn an_embargo_ends_by_itself() {
                 ..Condition::default()
             },
         )],
-        ..Rules::default()
+        ..AccessRules::default()
     };
     check(&until("2020-06-16"), "", &[]);
     check(&until("2020-06-15"), "", &KEYS);
-    let younger = |days| Rules {
+    let younger = |days| AccessRules {
         rules: vec![rule(
             Access::Deny,
             Condition {
@@ -265,7 +268,7 @@ fn an_embargo_ends_by_itself() {
                 ..Condition::default()
             },
         )],
-        ..Rules::default()
+        ..AccessRules::default()
     };
     check(&younger(29), "", &KEYS);
     check(&younger(31), "", &[]);
@@ -280,7 +283,7 @@ fn dates_are_whole_to_their_end() {
             to: some(to),
             ..Condition::default()
         };
-        let (first, last) = condition.clause(NOW_MS).unwrap().unwrap().fetch_time_ms;
+        let (first, last) = condition.matcher(NOW_MS).unwrap().unwrap().fetch_time_ms;
         (format::date::iso(first), format::date::iso(last))
     };
     let check = |text: &str, first: &str, last: &str| {
@@ -304,11 +307,11 @@ fn dates_are_whole_to_their_end() {
 #[test]
 fn what_means_nothing_is_told_with_its_number() {
     let check = |condition: Condition, expected: &str| {
-        let rules = Rules {
-            rules: vec![Rule::default(), rule(Access::Deny, condition)],
-            ..Rules::default()
+        let rules = AccessRules {
+            rules: vec![AccessRule::default(), rule(Access::Deny, condition)],
+            ..AccessRules::default()
         };
-        let (number, error) = rules.sight(&Groups::public(), NOW_MS).unwrap_err();
+        let (number, error) = rules.filter_for(&Groups::public(), NOW_MS).unwrap_err();
         assert_eq!(number, 2);
         assert!(error.to_string().contains(expected), "{error}");
     };
@@ -366,19 +369,19 @@ fn ten_thousand_rules_of_one_form_are_two_clauses() {
             },
         )
     };
-    let rules = Rules {
+    let rules = AccessRules {
         rules: (0..10_000).map(of).collect(),
-        ..Rules::default()
+        ..AccessRules::default()
     };
-    let sight = rules.sight(&Groups::public(), NOW_MS).unwrap();
+    let sight = rules.filter_for(&Groups::public(), NOW_MS).unwrap();
     assert_eq!(sight.deny().len(), 2);
-    assert_eq!(sight.sees_key("com,example)/4444/a"), Some(false));
+    assert_eq!(sight.is_key_visible("com,example)/4444/a"), Some(false));
     let subject = subject("com,example)/");
     assert!(
-        !sight.sees(&Subject {
+        !sight.is_visible(&CaptureAttributes {
             digest: "D77",
             ..subject
-        }) && sight.sees(&Subject {
+        }) && sight.is_visible(&CaptureAttributes {
             digest: "D78",
             ..subject
         })
@@ -386,7 +389,7 @@ fn ten_thousand_rules_of_one_form_are_two_clauses() {
 }
 
 /// Applies a rule literally, as a person would.
-fn matches(condition: &Condition, subject: &Subject<'_>) -> bool {
+fn matches(condition: &Condition, subject: &CaptureAttributes<'_>) -> bool {
     let key = subject.url_key;
     let host_is_below = |domain: &str| {
         let host = urlkey::host_of_key(key).to_string();
@@ -459,44 +462,44 @@ proptest! {
         written in prop::collection::vec((any::<bool>(), conditions(), 0_u8..4), 0..12),
         staff in any::<bool>(),
     ) {
-        let of = |(denies, condition, whom): (bool, Condition, u8)| Rule {
+        let of = |(denies, condition, whom): (bool, Condition, u8)| AccessRule {
             access: if denies { Access::Deny } else { Access::Allow },
             groups: match whom { 0 => vec!["staff".to_owned()], 1 => vec![PUBLIC.to_owned()], _ => Vec::new() },
             except: if whom == 2 { vec!["staff".to_owned()] } else { Vec::new() },
             condition,
             note: String::new(),
         };
-        let rules = Rules {
+        let rules = AccessRules {
             default: if default_denies { Access::Deny } else { Access::Allow },
             strict: false,
             rules: written.into_iter().map(of).collect(),
         };
         let knows_staff = rules.rules.iter().any(|r| r.groups == ["staff"] || r.except == ["staff"]);
         let is_staff = staff && knows_staff;
-        let is_for = |rule: &Rule| match (rule.groups.first().map(String::as_str), rule.except.first()) {
+        let is_for = |rule: &AccessRule| match (rule.groups.first().map(String::as_str), rule.except.first()) {
             (Some("staff"), _) => is_staff,
             (Some(_), _) => !is_staff,
             (None, Some(_)) => !is_staff,
             (None, None) => true,
         };
         let groups = Groups::listed(if staff { "staff,unheard-of" } else { "" });
-        let sight = rules.sight(&groups, NOW_MS).unwrap();
+        let sight = rules.filter_for(&groups, NOW_MS).unwrap();
         for url_key in KEYS {
             for (collection, mime, digest) in [("news", "text/html", "AAAA"), ("other", "image/png", "BBBB"), ("", "text/plain", "")] {
-                let subject = Subject { url_key, collection, mime, digest, fetch_time_ms: 0 };
+                let subject = CaptureAttributes { url_key, collection, mime, digest, fetch_time_ms: 0 };
                 let is_any = |access| rules.rules.iter().any(|rule| {
                     rule.access == access && is_for(rule) && matches(&rule.condition, &subject)
                 });
                 let expected = !is_any(Access::Deny) && (!default_denies || is_any(Access::Allow));
-                prop_assert_eq!(sight.sees(&subject), expected, "{:?} {:?}", subject, sight);
-                if let Some(by_key) = sight.sees_key(url_key) {
+                prop_assert_eq!(sight.is_visible(&subject), expected, "{:?} {:?}", subject, sight);
+                if let Some(by_key) = sight.is_key_visible(url_key) {
                     prop_assert_eq!(by_key, expected, "by key alone: {:?} {:?}", subject, sight);
                 }
-                if let Some((from, to)) = sight.hidden_around(url_key) {
+                if let Some((from, to)) = sight.hidden_key_range(url_key) {
                     let is_within = |key: &&str| from.is_none_or(|from| from <= *key) && to.is_none_or(|to| *key < to);
                     prop_assert!(is_within(&url_key));
                     for key in KEYS.iter().filter(|key| is_within(key)) {
-                        prop_assert_eq!(sight.sees_key(key), Some(false), "{} around {}: {:?}", key, url_key, sight);
+                        prop_assert_eq!(sight.is_key_visible(key), Some(false), "{} around {}: {:?}", key, url_key, sight);
                     }
                 }
                 if sight.sees_everything() {
@@ -524,7 +527,7 @@ fn conditions_match_however_they_are_written() {
             ..Condition::default()
         },
     ] {
-        let clause = condition.clause(NOW_MS).unwrap().unwrap();
+        let clause = condition.matcher(NOW_MS).unwrap().unwrap();
         assert!(clause.matches(&subject("com,example)/")), "{condition:?}");
     }
 }

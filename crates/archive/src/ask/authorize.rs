@@ -1,7 +1,7 @@
 //! Decides which questions require that nothing is hidden from the client: those about the archive
 //! itself, whose answers also derive from hidden captures, and those that change it.
 
-use access::{Groups, Sight};
+use access::{AccessFilter, Groups};
 
 use crate::AskError;
 use crate::question::Question;
@@ -9,7 +9,7 @@ use crate::question::Question;
 /// Refuses a question that the client is not permitted to ask.
 pub(super) fn authorize(
     question: &Question,
-    filter: &Sight,
+    filter: &AccessFilter,
     groups: Option<&Groups>,
 ) -> Result<(), AskError> {
     let Some(groups) = groups.filter(|_| !filter.sees_everything()) else {

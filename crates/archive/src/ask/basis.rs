@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use access::Sight;
+use access::AccessFilter;
 use index::Snapshot;
 
 use super::visible_snapshot::VisibleSnapshot;
@@ -14,7 +14,7 @@ pub(super) struct Basis<'a> {
     pub(super) open: &'a OpenArchive,
     pub(super) snapshot: Snapshot,
     /// The parts of the snapshot that the client may see.
-    pub(super) filter: Arc<Sight>,
+    pub(super) filter: Arc<AccessFilter>,
     /// Result of the purge, if the question asks for one. The purge runs before the snapshot is
     /// taken, because it would wait for the snapshot to be dropped.
     pub(super) purged: Option<PurgedBody>,

@@ -4,7 +4,7 @@
 //! continues. So a filter that matches few of very many captures ends in bounded time, and only the
 //! returned rows are held in memory.
 
-use cdx::{Collapsing, FilterError, Filters, Order, Original, Skipped};
+use cdx::{Collapsing, FilterError, Filters, Order, Original, SkippedCounts};
 use format::file_name::{base_name, keep_base_name};
 use index::{CaptureRow, KeyRange, Snapshot};
 use urlkey::url_ranges;
@@ -93,7 +93,7 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
             resolve(&mut row, original, question.base_names);
         }
         let state = collapsing.state();
-        if !filters.fit(&row) || !collapsing.lets(&row) {
+        if !filters.fit(&row) || !collapsing.accepts(&row) {
             found.skip(&row);
             continue;
         }
@@ -112,7 +112,7 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
 struct Rows {
     rows: Vec<CdxRow>,
     /// Captures left out before the first row, if they are counted.
-    skipped: Option<Skipped>,
+    skipped: Option<SkippedCounts>,
     count_digests: bool,
 }
 
@@ -120,14 +120,14 @@ impl Rows {
     fn new(question: &CdxQuestion) -> Rows {
         Rows {
             rows: Vec::new(),
-            skipped: question.count_skipped.then(Skipped::default),
+            skipped: question.count_skipped.then(SkippedCounts::default),
             count_digests: question.count_digests,
         }
     }
 
     fn push(&mut self, mut row: CdxRow) {
         if self.skipped.is_some() {
-            let mut skipped = Skipped::default();
+            let mut skipped = SkippedCounts::default();
             if self.count_digests {
                 skipped.add_digest(&row.digest);
             }

@@ -279,7 +279,7 @@ impl<'s> KeyOrder<'s> {
     /// Skips the range of keys around a hidden key that the rules hide completely, if the order of
     /// rows permits.
     fn pass_over(&mut self, url_key: &str) {
-        let Some((from, to)) = self.visible.filter().hidden_around(url_key) else {
+        let Some((from, to)) = self.visible.filter().hidden_key_range(url_key) else {
             return;
         };
         let edge = if self.reversed {

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use facts::FactsError;
 use index::{DumpError, Fingerprints, Snapshot, SnapshotError};
-use search::Held;
+use search::ExpectedDocuments;
 
 use super::basis::Basis;
 use crate::AskError;
@@ -33,11 +33,11 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
         }));
     let is_whole = body.damages.is_empty();
     body.damages
-        .extend(open.weave.lost_epochs().map(|lost| DamageRow {
+        .extend(open.index.lost_epochs().map(|lost| DamageRow {
             part: "index".to_owned(),
             found: format!(
                 "it lost {}: the end of its journal is damaged",
-                index::lost_text(&lost)
+                index::lost_epochs_text(&lost)
             ),
             advice: "load the inputs again: the ledger says which are not done".to_owned(),
         }));
@@ -145,7 +145,7 @@ fn check_search(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {
     let held = snapshot.version_keys().map(|key| {
         let (url_key, current) = key?;
         let (_, past) = snapshot.history(&url_key)?;
-        Ok(Held {
+        Ok(ExpectedDocuments {
             url_key,
             current,
             past: past.into_iter().map(|past| past.since_ms).collect(),

@@ -1,6 +1,6 @@
 //! Lists matches of a search with the words around them.
 
-use search::{Hit, Lines, Query};
+use search::{ConcordanceLimits, Hit, Query};
 
 use super::basis::Basis;
 use super::search::found;
@@ -20,7 +20,7 @@ pub(super) fn concordance(
         after: question.after.clone(),
         order: question.order,
         all_versions: question.all_versions,
-        lines: Some(Lines {
+        lines: Some(ConcordanceLimits {
             most: question.limit,
             per_page: question.per_page,
             words: question.context.min(CONTEXT_WORDS_MAX),

@@ -45,7 +45,7 @@ pub(super) fn may_be_forgotten(entry: &LedgerEntry) -> bool {
 /// file has the same name as its replacement.
 fn found(open: &OpenArchive, names: &[String]) -> Result<Vec<(InputId, LedgerEntry)>, AskError> {
     for name in names {
-        let named = open.weave.inputs(|entry| is_named(entry, name));
+        let named = open.index.inputs(|entry| is_named(entry, name));
         let (_, first) = named
             .first()
             .ok_or_else(|| AskError::not_found(format!("no input {name}")))?;
@@ -58,6 +58,6 @@ fn found(open: &OpenArchive, names: &[String]) -> Result<Vec<(InputId, LedgerEnt
         }
     }
     Ok(open
-        .weave
+        .index
         .inputs(|entry| may_be_forgotten(entry) && names.iter().any(|name| is_named(entry, name))))
 }

@@ -36,7 +36,7 @@ pub(super) fn nearest(
     url_key: &str,
     at: Option<&str>,
 ) -> Result<Option<FuzzyCapture>, AskError> {
-    let fuzzy = Fuzzy::of(url_key);
+    let fuzzy = Fuzzy::new(url_key);
     if let Some(plain) = fuzzy.plain()
         && let Some(found) = fuzzy.matches(plain)
         && let Some(capture) = capture_at::at_time(visible, plain, plain, at)?

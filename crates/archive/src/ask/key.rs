@@ -38,7 +38,7 @@ impl UrlSpelling {
     pub(super) fn of(url: &str) -> UrlSpelling {
         let mut asked = UrlSpelling::any();
         if !is_key(url.trim()) {
-            asked.spelling = Spelling::of(&with_scheme(url)).ok();
+            asked.spelling = Spelling::new(&with_scheme(url)).ok();
         }
         asked
     }
@@ -60,7 +60,7 @@ impl UrlSpelling {
         if last.0 != url {
             last.0.clear();
             last.0.push_str(url);
-            last.1 = spelling.is_of(url);
+            last.1 = spelling.matches(url);
         }
         last.1
     }

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::access::Subject;
+use ::access::CaptureAttributes;
 use format::file_name::{base_name, name_text};
 use index::{CaptureRow, InputState, KeyRange, LedgerEntry, TakedownRules};
 use inputs::{ListedPage, MAIN_LIST, PageLine};
@@ -54,7 +54,7 @@ pub(super) fn pages(basis: &Basis<'_>, question: &ListedPages) -> Result<ListedP
     let after: Option<Position> = cursor::decode(question.after.as_deref())?;
     let visible = basis.visible();
     let mut reading = Reading {
-        rules: basis.open.weave.takedown_rules()?,
+        rules: basis.open.index.takedown_rules()?,
         visible: &visible,
         whole: question.whole,
         limit: clamp(question.limit),
@@ -305,14 +305,14 @@ impl Reading<'_> {
             None => self.visible.sees_everything() && !package.is_taken_down_in_part,
             Some(_) if self.visible.sees_everything() => true,
             Some(capture) => {
-                let then = Subject {
+                let then = CaptureAttributes {
                     url_key: &capture.url_key,
                     collection: &capture.collection,
                     mime: &capture.mime,
                     digest: &capture.digest,
                     fetch_time_ms: page.fetch_time_ms,
                 };
-                self.visible.sees(capture) && self.visible.filter().sees(&then)
+                self.visible.sees(capture) && self.visible.filter().is_visible(&then)
             }
         }
     }

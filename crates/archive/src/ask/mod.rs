@@ -78,7 +78,7 @@ pub(crate) fn answer(
         let basis = Basis {
             open,
             filter: Arc::clone(&filter),
-            snapshot: open.weave.snapshot(),
+            snapshot: open.index.snapshot(),
             purged: purged.clone(),
         };
         let body = answer_at_once(&basis, question)?;

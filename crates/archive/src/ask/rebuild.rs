@@ -23,21 +23,21 @@ pub(super) fn rebuild(basis: &Basis<'_>, question: &Rebuild) -> Result<RebuiltBo
     if !views.is_empty() {
         let mut progress = |table: &str, rows| begun.at(table, rows);
         let rebuilt = open
-            .weave
+            .index
             .rebuild(&views, &mut progress)
             .map_err(|error| match error {
                 RebuildError::NotDerived(_) => AskError::bad_request(error),
                 other => AskError::internal(other),
             })?;
         body.rebuilt_epoch = rebuilt.epoch.0;
-        body.search_is_behind = rebuilt.is_search_untold && !question.search;
+        body.search_is_behind = rebuilt.search_needs_rebuild && !question.search;
         body.parts = rebuilt
             .tables
             .into_iter()
             .map(|sum| RebuiltPart {
                 part: sum.table.to_owned(),
                 rows: sum.rows,
-                mended: sum.mended,
+                mended: sum.rows_repaired,
             })
             .collect();
     }

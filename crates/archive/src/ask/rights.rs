@@ -1,6 +1,6 @@
 //! Lists the access rules, and tests which of them apply to one URL.
 
-use ::access::{Access, Clause, Groups, KeyRanges, Rules, Sight, Subject};
+use ::access::{Access, AccessFilter, AccessRules, CaptureAttributes, Groups, KeyRanges, Matcher};
 use index::KeyRange;
 
 use super::basis::Basis;
@@ -44,7 +44,7 @@ pub(super) fn rights(basis: &Basis<'_>, question: &Rights) -> Result<RightsBody,
 }
 
 /// Counts what a rule matches, until `left` captures have been read.
-fn matches(basis: &Basis<'_>, clause: &Clause, left: &mut u64) -> Result<RuleMatches, AskError> {
+fn matches(basis: &Basis<'_>, clause: &Matcher, left: &mut u64) -> Result<RuleMatches, AskError> {
     let ranges = clause.keys.as_ref().map(KeyRanges::ranges);
     let read: Vec<KeyRange> = match ranges {
         Some(ranges) => ranges.iter().cloned().map(KeyRange::from).collect(),
@@ -140,17 +140,17 @@ fn made_up(question: &RightsTest) -> CdxRow {
 
 /// The rules as they now apply to a client.
 struct Tester<'r> {
-    rules: &'r Rules,
+    rules: &'r AccessRules,
     groups: &'r Groups,
-    filter: Sight,
+    filter: AccessFilter,
     now_ms: i64,
 }
 
 impl<'r> Tester<'r> {
-    fn new(rules: &'r Rules, groups: &'r Groups) -> Result<Tester<'r>, AskError> {
+    fn new(rules: &'r AccessRules, groups: &'r Groups) -> Result<Tester<'r>, AskError> {
         let now_ms = system::time_ms();
         let filter = rules
-            .sight(groups, now_ms)
+            .filter_for(groups, now_ms)
             .map_err(|(number, error)| AskError::unavailable(format!("rule {number}: {error}")))?;
         Ok(Tester {
             rules,
@@ -161,14 +161,14 @@ impl<'r> Tester<'r> {
     }
 
     fn test(&self, url_key: &str, row: &CdxRow) -> TestedCapture {
-        let subject = Subject {
+        let subject = CaptureAttributes {
             url_key,
             collection: &row.collection,
             mime: &row.mime,
             digest: &row.digest,
             fetch_time_ms: format::date::ms_of_digits(&row.timestamp),
         };
-        let seen = self.filter.sees(&subject);
+        let seen = self.filter.is_visible(&subject);
         let rules = self.rules.matching(self.groups, &subject, self.now_ms);
         let deciding = if seen { Access::Allow } else { Access::Deny };
         let decides = |number: &usize| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use search::{Hit, Query, Results, SearchError, TextSought};
+use search::{Hit, Query, Results, SearchError, TextRequest};
 
 use super::basis::Basis;
 use super::cursor;
@@ -46,7 +46,7 @@ pub(super) fn found(
         return Err(AskError::bad_request(cursor::NO_CURSOR));
     }
     open.freshen_search().map_err(AskError::internal)?;
-    let text_of = |sought: &TextSought<'_>| match sought.past {
+    let text_of = |sought: &TextRequest<'_>| match sought.past {
         None => visible.text_shown(sought.url_key).ok().flatten(),
         Some(name) => visible
             .past_text(sought.url_key, name?)

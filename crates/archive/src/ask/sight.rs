@@ -2,10 +2,10 @@
 
 use super::basis::Basis;
 use crate::AskError;
-use crate::question::{Sight, SightBody};
+use crate::question::{AccessScope, AccessScopeBody};
 
-pub(super) fn sight(basis: &Basis<'_>, _: &Sight) -> Result<SightBody, AskError> {
-    Ok(SightBody {
+pub(super) fn sight(basis: &Basis<'_>, _: &AccessScope) -> Result<AccessScopeBody, AskError> {
+    Ok(AccessScopeBody {
         everything: basis.filter.sees_everything(),
         has_rules: basis.open.access_filters.rules()?.is_some(),
     })

@@ -48,7 +48,7 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
         jobs_active: open.jobs.active(),
         read_only: open.files.is_read_only(),
         search_failure: search_failure(open, totals.epoch.0),
-        refuses_writes: open.weave.refuses_writes().unwrap_or_default(),
+        refuses_writes: open.index.refuses_writes().unwrap_or_default(),
     })
 }
 

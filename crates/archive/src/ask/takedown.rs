@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use index::{
-    CaptureRow, Epoch, InputId, InputState, KeptSelector, LedgerEntry, Selector, Takedown, WouldLeave,
+    CaptureRow, Epoch, InputId, InputState, KeptSelector, LedgerEntry, Selector, Takedown, TakedownPreview,
 };
 
 use super::basis::Basis;
@@ -19,8 +19,8 @@ use crate::open_archive::OpenArchive;
 use crate::posts;
 use crate::question::{
     ForgottenBody, Purge, PurgedBody, TakeDown, TakedownRow, TakedownRulesBody, TakedownRulesQuestion,
-    Takedowns, TakedownsBody, TakenDownBody, TakenDownCapture, TakenDownInput, Takes, UndoTakedown,
-    UndoneBody, UnreadableCapture,
+    TakedownSelector, Takedowns, TakedownsBody, TakenDownBody, TakenDownCapture, TakenDownInput,
+    UndoTakedown, UndoneBody, UnreadableCapture,
 };
 
 /// How long a purge waits for earlier searches.
@@ -38,7 +38,7 @@ pub(super) fn take_down(basis: &Basis<'_>, question: &TakeDown) -> Result<TakenD
     // No load may run meanwhile, because it might be reading one of these inputs.
     open.jobs.while_idle(|| {
         // After an error, such as a full disk, the index refuses writes until it is opened again.
-        open.weave.recover().map_err(AskError::internal)?;
+        open.index.recover().map_err(AskError::internal)?;
         let (selector, unfinished) = selector_of(open, &question.takes)?;
         let mut body = TakenDownBody::default();
         for (id, _) in &unfinished {
@@ -61,7 +61,7 @@ fn taken_down(
     body: &mut TakenDownBody,
 ) -> Result<(), AskError> {
     let locations = locations_of(open, &selector)?;
-    let asked = index::TakeDown {
+    let asked = index::TakedownRequest {
         selector,
         who: question.who.clone(),
         reason: question.reason.clone(),
@@ -83,8 +83,8 @@ fn taken_down(
 /// Returns the locations of the inputs that contain selected captures. Caches of these inputs
 /// contain them too.
 fn locations_of(open: &OpenArchive, selector: &Selector) -> Result<Vec<String>, AskError> {
-    let would = open.weave.would_leave(selector, 0)?;
-    let snapshot = open.weave.snapshot();
+    let would = open.index.preview_takedown(selector, 0)?;
+    let snapshot = open.index.snapshot();
     let locations = would
         .inputs
         .keys()
@@ -99,10 +99,10 @@ fn would_leave(
     limit: usize,
 ) -> Result<TakenDownBody, AskError> {
     let would = match &selector {
-        Some(selector) => open.weave.would_leave(selector, limit)?,
-        None => WouldLeave::default(),
+        Some(selector) => open.index.preview_takedown(selector, limit)?,
+        None => TakedownPreview::default(),
     };
-    let snapshot = open.weave.snapshot();
+    let snapshot = open.index.snapshot();
     let inputs = would.inputs.iter().map(|(id, captures)| {
         Ok(TakenDownInput {
             input: snapshot.input(*id)?.input.clone(),
@@ -132,18 +132,21 @@ fn forgotten(unfinished: &[(InputId, LedgerEntry)]) -> ForgottenBody {
 type Numbered = (InputId, LedgerEntry);
 
 /// Returns the selection, and the selected inputs that are not read to their end.
-fn selector_of(open: &OpenArchive, takes: &Takes) -> Result<(Option<Selector>, Vec<Numbered>), AskError> {
+fn selector_of(
+    open: &OpenArchive,
+    takes: &TakedownSelector,
+) -> Result<(Option<Selector>, Vec<Numbered>), AskError> {
     let selector = match takes {
-        Takes::Url(url) => Selector::Url(key::url_key(url)?),
-        Takes::Prefix(prefix) => Selector::Prefix(prefix_of(prefix)?),
-        Takes::Collection(label) if label.is_empty() => {
+        TakedownSelector::Url(url) => Selector::Url(key::url_key(url)?),
+        TakedownSelector::Prefix(prefix) => Selector::Prefix(prefix_of(prefix)?),
+        TakedownSelector::Collection(label) if label.is_empty() => {
             return Err(AskError::bad_request(
                 "the name of the collection must not be empty",
             ));
         }
-        Takes::Collection(label) => Selector::Collection(label.clone()),
-        Takes::Before(time) => Selector::Before(before_ms(time)?),
-        Takes::Inputs(names) => {
+        TakedownSelector::Collection(label) => Selector::Collection(label.clone()),
+        TakedownSelector::Before(time) => Selector::Before(before_ms(time)?),
+        TakedownSelector::Inputs(names) => {
             let (unfinished, whole) = inputs_named(open, names)?;
             let ids: Vec<InputId> = whole.into_iter().map(|(id, _)| id).collect();
             let selector = (!ids.is_empty()).then_some(Selector::Inputs(ids));
@@ -157,11 +160,11 @@ fn selector_of(open: &OpenArchive, takes: &Takes) -> Result<(Option<Selector>, V
 /// have one.
 fn inputs_named(open: &OpenArchive, names: &[String]) -> Result<(Vec<Numbered>, Vec<Numbered>), AskError> {
     for name in names {
-        if open.weave.inputs(|entry| is_named(entry, name)).is_empty() {
+        if open.index.inputs(|entry| is_named(entry, name)).is_empty() {
             return Err(AskError::not_found(format!("no input {name}")));
         }
     }
-    let named = open.weave.inputs(|entry| {
+    let named = open.index.inputs(|entry| {
         let is_meant = names.iter().any(|name| is_named(entry, name));
         is_meant && entry.state != InputState::TakenDown
     });
@@ -215,9 +218,9 @@ pub(super) fn undo(basis: &Basis<'_>, question: &UndoTakedown) -> Result<UndoneB
     let open = basis.open;
     open.writable()?;
     open.jobs.while_idle(|| {
-        open.weave.recover().map_err(AskError::internal)?;
+        open.index.recover().map_err(AskError::internal)?;
         let undone = open
-            .weave
+            .index
             .undo_takedown(question.id, &question.who, system::time_ms())
             .map_err(AskError::internal)?;
         let undone = undone.ok_or_else(|| AskError::not_found(format!("no takedown {}", question.id)))?;
@@ -230,13 +233,13 @@ pub(super) fn undo(basis: &Basis<'_>, question: &UndoTakedown) -> Result<UndoneB
 
 fn to_load_again(open: &OpenArchive, undone: &Takedown) -> Result<Vec<String>, AskError> {
     if let KeptSelector::Inputs { ids, .. } = &undone.rule {
-        let pending = open.weave.inputs(|entry| entry.state == InputState::Pending);
+        let pending = open.index.inputs(|entry| entry.state == InputState::Pending);
         let back = pending.into_iter().filter(|(id, _)| ids.contains(&id.0));
         return Ok(back.map(|(_, entry)| entry.location).collect());
     }
     let mut inputs = Vec::new();
-    for (id, entry) in open.weave.inputs(|entry| entry.taken_down > 0) {
-        let returning = open.weave.returning(id)?;
+    for (id, entry) in open.index.inputs(|entry| entry.taken_down > 0) {
+        let returning = open.index.returning(id)?;
         if returning.iter().any(|kept_out| kept_out.takedown == undone.id) {
             inputs.push(entry.location);
         }
@@ -256,7 +259,7 @@ pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
     open.writable()?;
     let begun = open.rebuild_begins()?;
     open.jobs.while_idle(|| {
-        open.weave.recover().map_err(AskError::internal)?;
+        open.index.recover().map_err(AskError::internal)?;
         open.catch_up_search().map_err(AskError::internal)?;
         let searches = open.search.searches();
         let mut body = PurgedBody {
@@ -266,14 +269,14 @@ pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
         // Posts come before the index, because purging them writes their new digests to the index.
         posts::purge(open).map_err(AskError::internal)?;
         let covered = Epoch(open.search.covered_epoch());
-        open.weave
+        open.index
             .purge(covered, &mut |table, rows| begun.at(table, rows))
             .map_err(AskError::internal)?;
         open.rebuild_search(&mut |rows| begun.at("search", rows))
             .map_err(AskError::internal)?;
         open.search.purge().map_err(AskError::internal)?;
         if let Some(facts) = &open.facts {
-            body.notes = facts.purge(&open.weave).map_err(AskError::internal)?;
+            body.notes = facts.purge(&open.index).map_err(AskError::internal)?;
         }
         if !searches.wait_for_end(SEARCHES_TIME_MAX) {
             body.notes.push(format!(
@@ -291,7 +294,7 @@ pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
 pub(super) fn takedowns(basis: &Basis<'_>, _: &Takedowns) -> Result<TakedownsBody, AskError> {
     let totals = basis.snapshot.totals()?;
     Ok(TakedownsBody {
-        rows: basis.open.weave.takedowns().iter().map(row).collect(),
+        rows: basis.open.index.takedowns().iter().map(row).collect(),
         captures_taken_down: totals.captures_taken_down,
         inputs_taken_down: totals.inputs_taken_down,
     })
@@ -299,7 +302,7 @@ pub(super) fn takedowns(basis: &Basis<'_>, _: &Takedowns) -> Result<TakedownsBod
 
 /// Returns the rules of all takedowns.
 pub(super) fn rules(basis: &Basis<'_>, _: &TakedownRulesQuestion) -> Result<TakedownRulesBody, AskError> {
-    let rules = basis.open.weave.takedown_rules()?;
+    let rules = basis.open.index.takedown_rules()?;
     let rules = serde_json::to_string(&rules).map_err(AskError::internal)?;
     Ok(TakedownRulesBody { rules })
 }

@@ -17,7 +17,7 @@ pub(crate) use progress::SearchProgress;
 use index::{
     AnchorRow, ChangedPage, ChangedPast, Epoch, EpochReport, PageChange, PastVersion, Snapshot, SnapshotError,
 };
-use search::{Anchor, Change, Document, Gone, Original, SearchIndex, TextCapture, Version};
+use search::{Anchor, Change, Document, Original, PastToDelete, SearchIndex, TextCapture, Version};
 
 use crate::crash;
 
@@ -367,7 +367,7 @@ fn change_of(snapshot: &Snapshot, url_key: String, has_content: bool) -> Result<
         .map(|past| past_document(snapshot, &url_key, past));
     Ok(Change::Past {
         current: Box::new(current),
-        gone: Gone::All,
+        past_to_delete: PastToDelete::All,
         put: put.collect::<Result<_, _>>()?,
         url_key,
     })
@@ -384,7 +384,7 @@ fn inserted(change: Change) -> Change {
             ..
         } => Change::Past {
             current: Box::new(inserted(*current)),
-            gone: Gone::Since(Vec::new()),
+            past_to_delete: PastToDelete::Since(Vec::new()),
             url_key,
             put,
         },
@@ -406,7 +406,7 @@ fn with_past(
         .map(|past| past_document(snapshot, &url_key, past));
     Ok(Change::Past {
         current: Box::new(current),
-        gone: Gone::Since(gone),
+        past_to_delete: PastToDelete::Since(gone),
         put: put.collect::<Result<_, _>>()?,
         url_key,
     })

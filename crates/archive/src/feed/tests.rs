@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use extract::{Capture, CaptureKind, Link, LinkScope, Page};
-use index::{Batch, CaptureRow, InputId, LedgerEntry, Selector, TakeDown, Weave};
+use index::{Batch, CaptureRow, Index, InputId, LedgerEntry, Selector, TakedownRequest};
 use search::{Query, SearchIndex};
 
 use super::{FeedState, SearchProgress, catch_up, feed, settle};
@@ -65,7 +65,7 @@ fn page(random: &mut Random, time: u64) -> Capture {
 
 struct World {
     home: tempfile::TempDir,
-    weave: Weave,
+    index: Index,
     search: Option<SearchIndex>,
     fed: FeedState,
     input: InputId,
@@ -76,12 +76,12 @@ impl World {
     fn new() -> World {
         let home = tempfile::tempdir().unwrap();
         let settings = index::Settings::default();
-        let weave = Weave::open(&home.path().join("index"), Some(LinkScope::All), settings).unwrap();
+        let index = Index::open(&home.path().join("index"), Some(LinkScope::All), settings).unwrap();
         let entry = LedgerEntry::pending("a.warc", "", "sha256:00", 1, "");
-        let (input, _) = weave.register_input(entry, None).unwrap();
+        let (input, _) = index.register_input(entry, None).unwrap();
         let mut world = World {
             home,
-            weave,
+            index,
             search: None,
             fed: FeedState::at(0),
             input,
@@ -100,8 +100,8 @@ impl World {
         self.search = None;
         let dir = self.home.path().join("search");
         let search = SearchIndex::open(&dir, search::Settings::default()).unwrap();
-        catch_up(&search, &self.weave.snapshot(), &SearchProgress::default()).unwrap();
-        self.fed = FeedState::at(self.weave.snapshot().epoch().0);
+        catch_up(&search, &self.index.snapshot(), &SearchProgress::default()).unwrap();
+        self.fed = FeedState::at(self.index.snapshot().epoch().0);
         self.search = Some(search);
     }
 
@@ -112,15 +112,15 @@ impl World {
             self.captures.push(capture.clone());
             batch.captures.push((self.input, capture));
         }
-        let report = self.weave.apply(batch).unwrap();
-        let epochs = [(report, self.weave.snapshot())].into_iter();
+        let report = self.index.apply(batch).unwrap();
+        let epochs = [(report, self.index.snapshot())].into_iter();
         feed(self.search.as_ref().unwrap(), &mut self.fed, epochs).unwrap();
     }
 
     /// Makes an epoch that is not handed over.
     fn take_down(&mut self, random: &mut Random) {
         let url_key = urlkey::url_key(&url(random.below(PAGES))).unwrap();
-        let take_down = TakeDown {
+        let take_down = TakedownRequest {
             selector: Selector::Url(url_key),
             who: String::new(),
             reason: String::new(),
@@ -130,12 +130,12 @@ impl World {
             let capture = self.captures.iter().find(|capture| capture.offset == row.offset);
             capture.cloned().ok_or_else(|| "not there".to_owned())
         };
-        self.weave.take_down(&take_down, &mut reread, None).unwrap();
+        self.index.take_down(&take_down, &mut reread, None).unwrap();
     }
 
     /// Each word finds exactly the pages whose anchors contain it.
     fn check(&self, what: &str) {
-        let (snapshot, search) = (self.weave.snapshot(), self.search());
+        let (snapshot, search) = (self.index.snapshot(), self.search());
         assert_eq!(search.covered_epoch(), snapshot.epoch().0, "{what}");
         assert_eq!(search.settled_epoch(), snapshot.epoch().0, "{what}");
         let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -153,7 +153,7 @@ impl World {
                 ..Query::default()
             };
             let found = search
-                .search(&query, &access::Sight::everything(), &|_| None)
+                .search(&query, &access::AccessFilter::everything(), &|_| None)
                 .unwrap();
             let keys: BTreeSet<String> = found.hits.into_iter().map(|hit| hit.url_key).collect();
             assert_eq!(keys, said.remove(word).unwrap_or_default(), "{what}: {word}");
@@ -182,7 +182,7 @@ fn what_is_owed_comes_in_the_end() {
                     world.check(&what);
                 }
                 3 => {
-                    let snapshot = world.weave.snapshot();
+                    let snapshot = world.index.snapshot();
                     settle(world.search.as_ref().unwrap(), &mut world.fed, &snapshot).unwrap();
                     world.search().flush().unwrap();
                     world.check(&what);

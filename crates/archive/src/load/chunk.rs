@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use extract::{Capture, IndexLine};
 use index::{
-    ChangedPage, Digested, EpochReport, InputId, InputProgress, InputState, LedgerEntry, QuarantineEntry,
-    Snapshot,
+    ChangedPage, DigestProgress, EpochReport, InputId, InputProgress, InputState, LedgerEntry,
+    QuarantineEntry, Snapshot,
 };
 use pipeline::Item;
 
@@ -115,7 +115,7 @@ pub(super) struct Chunk {
     pub(super) undeclared: Vec<warc::Defect>,
     /// How far the input is digested, at least up to `bytes_done`, if it is digested while it is
     /// read.
-    pub(super) digested: Option<Digested>,
+    pub(super) digested: Option<DigestProgress>,
     pub(super) bytes: u64,
 }
 
@@ -211,12 +211,12 @@ pub(crate) fn capture_bytes(capture: &Capture) -> u64 {
 }
 
 /// An epoch that is not yet in the search index.
-pub(super) struct Woven {
+pub(super) struct IndexedEpoch {
     pub(super) report: EpochReport,
     pub(super) snapshot: Snapshot,
 }
 
-impl Item for Woven {
+impl Item for IndexedEpoch {
     fn count(&self) -> u64 {
         self.report.page_changes.len() as u64
     }

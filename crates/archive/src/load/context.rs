@@ -24,7 +24,7 @@ pub(super) struct Context {
     /// Number of bytes of an input to digest before it is read, at least.
     pub(super) digest_first_bytes: u64,
     /// Whether an input that is digested while it is read is digested by the reader, ahead of the
-    /// weaving.
+    /// index.
     pub(super) digests_ahead: bool,
     /// Inputs of earlier loads that an input of this load may continue.
     pub(super) earlier: EarlierInputs,

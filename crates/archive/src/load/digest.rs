@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use inputs::{
-    ContentDigest, Digesting, DiscoveredInput, FileVersion, InputLocation, InputReader, Spool, Stat,
+    ContentDigest, Digesting, DiscoveredInput, FileVersion, InputLocation, InputReader, InputStat, Spool,
 };
 use pipeline::{Out, StageResult};
 
@@ -149,7 +149,7 @@ pub(super) fn digest_again(
 fn at_address(
     context: &Context,
     address: &str,
-    stat: &Stat,
+    stat: &InputStat,
     found: &DiscoveredInput,
 ) -> io::Result<(ContentDigest, Option<Spool>)> {
     let kept = stat.sha256.map(|sha256| inputs::digest_text(&sha256));
@@ -169,7 +169,7 @@ fn count(context: &Context, piece: &[u8]) {
 
 /// Returns the content digest of an input whose digest is known. Reads only as far as the largest
 /// input that it may continue.
-fn known(context: &Context, address: &str, stat: &Stat, digest: String) -> io::Result<ContentDigest> {
+fn known(context: &Context, address: &str, stat: &InputStat, digest: String) -> io::Result<ContentDigest> {
     let sizes = context.earlier.sizes_at(address, &digest, stat.size);
     let mut prefixes = match sizes.iter().max() {
         Some(&reach) if reach > 0 => {
@@ -189,7 +189,7 @@ fn known(context: &Context, address: &str, stat: &Stat, digest: String) -> io::R
 fn read_whole(
     context: &Context,
     address: &str,
-    stat: &Stat,
+    stat: &InputStat,
     sizes: &[u64],
 ) -> io::Result<(ContentDigest, Option<Spool>)> {
     let input = context.open.sources.of(address)?.open(address, Some(stat))?;

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use index::Digested;
+use index::DigestProgress;
 use inputs::{Digesting, FileVersion};
 use parking_lot::Mutex;
 use warc::Input;
@@ -26,7 +26,7 @@ pub(super) struct DigestingInput {
     file: Arc<File>,
     /// Size of the file when it was found, in bytes.
     size: u64,
-    /// Whether bytes are digested by the reader, ahead of the weaving. Otherwise only woven bytes
+    /// Whether bytes are digested by the reader, ahead of the index. Otherwise only indexed bytes
     /// are digested, and they are read a second time for that.
     is_ahead: bool,
     job: Arc<Job>,
@@ -57,17 +57,17 @@ impl DigestingInput {
     }
 
     /// Returns the digest to record in the ledger.
-    pub(super) fn digested(&self, version: Option<FileVersion>, growing: Growth) -> Digested {
+    pub(super) fn digested(&self, version: Option<FileVersion>, growing: Growth) -> DigestProgress {
         let digesting = self.digesting.lock();
         let digest = digesting.digest();
         if digesting.position() >= self.size {
-            return Digested {
+            return DigestProgress {
                 digest,
                 digesting: String::new(),
                 size: None,
             };
         }
-        Digested {
+        DigestProgress {
             digest: index::digest_of_beginning(&digest, digesting.position()),
             digesting: SavedDigest::of(&digesting, version, growing),
             size: None,

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use index::{InputId, InputState, LedgerEntry, Weave};
+use index::{Index, InputId, InputState, LedgerEntry};
 
 use inputs::{ContentDigest, DiscoveredInput, InputLocation};
 
@@ -27,10 +27,10 @@ pub(super) struct EarlierInputs {
 
 impl EarlierInputs {
     /// Collects the earlier inputs that matter for the inputs found.
-    pub(super) fn of(weave: &Weave, found: &[DiscoveredInput]) -> EarlierInputs {
+    pub(super) fn of(index: &Index, found: &[DiscoveredInput]) -> EarlierInputs {
         let locations: HashSet<String> = found.iter().map(|found| found.place.location()).collect();
         let names: HashSet<&str> = found.iter().map(|found| found.name.as_str()).collect();
-        let done = weave.inputs(|entry| {
+        let done = index.inputs(|entry| {
             let is_here = locations.contains(&entry.location) || names.contains(&*entry.input);
             is_here && has_ended(entry) && entry.size > 0
         });
@@ -42,10 +42,10 @@ impl EarlierInputs {
             }
         }
         EarlierInputs {
-            unfinished: weave.inputs(|entry| !has_ended(entry)),
+            unfinished: index.inputs(|entry| !has_ended(entry)),
             done,
             done_at,
-            sizes_known: sizes_known(weave, found),
+            sizes_known: sizes_known(index, found),
             is_size_unknown: found.iter().any(is_size_unknown),
         }
     }
@@ -144,14 +144,14 @@ fn has_ended(entry: &LedgerEntry) -> bool {
 
 /// Returns the sizes of inputs of this load that a known input or another input of this load has
 /// too.
-fn sizes_known(weave: &Weave, found: &[DiscoveredInput]) -> HashSet<u64> {
+fn sizes_known(index: &Index, found: &[DiscoveredInput]) -> HashSet<u64> {
     let mut sizes = HashSet::new();
     let mut known: HashSet<u64> = found
         .iter()
         .map(|found| found.size)
         .filter(|size| !sizes.insert(*size))
         .collect();
-    let earlier = weave.inputs(|entry| entry.is_digested() && sizes.contains(&entry.size));
+    let earlier = index.inputs(|entry| entry.is_digested() && sizes.contains(&entry.size));
     known.extend(earlier.iter().map(|(_, entry)| entry.size));
     known
 }

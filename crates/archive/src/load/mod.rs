@@ -24,6 +24,7 @@ mod digesting_input;
 mod earlier_inputs;
 mod extraction;
 mod growth;
+mod indexing;
 mod rate;
 mod read;
 mod readmit;
@@ -31,7 +32,6 @@ mod record_pool;
 mod register;
 mod saved_digest;
 mod take_back;
-mod weaving;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -40,14 +40,14 @@ use std::time::Duration;
 use inputs::{DiscoveredInput, SpoolRoom};
 use pipeline::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
 
-use self::chunk::{Chunk, DigestedInput, QueuedInput, RegisteredInput, Woven};
+use self::chunk::{Chunk, DigestedInput, IndexedEpoch, QueuedInput, RegisteredInput};
 pub(crate) use self::chunk::{ExtractedChunk, capture_bytes};
 use self::context::Context;
 use self::earlier_inputs::EarlierInputs;
 use self::rate::Rate;
 use self::record_pool::RecordPool;
 pub(crate) use self::take_back::{forget_input, take_down_captures};
-use crate::facts_writer::WeaveError;
+use crate::facts_writer::EpochError;
 use crate::jobs::Job;
 use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;
@@ -73,7 +73,7 @@ pub(crate) enum LoadError {
     #[error(transparent)]
     Index(#[from] index::ApplyError),
     #[error(transparent)]
-    Weave(#[from] WeaveError),
+    Epoch(#[from] EpochError),
     #[error("bring the search index up to date: {0}")]
     Search(#[from] crate::feed::FeedError),
 }
@@ -82,12 +82,12 @@ pub(crate) enum LoadError {
 pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadError> {
     job.watch_search(Arc::clone(&open.search_progress));
     // After an error, such as a full disk, the index refuses writes until it is opened again.
-    open.weave.recover()?;
+    open.index.recover()?;
     open.catch_up_search()?;
     // Without new captures no epoch is committed, but the caller still expects the facts to be
     // published.
     if let Some(facts) = &open.facts {
-        facts.publish_noted(&open.weave)?;
+        facts.publish_noted(&open.index)?;
     }
     let discovery = inputs::discover(&job.request.inputs, &job.request.allow_elsewhere, &open.sources);
     job.skip(&discovery.skipped);
@@ -139,7 +139,7 @@ fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[DiscoveredInput]) -
         rate: request.rate_pages_per_s.map(Rate::new),
         chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
         epoch_bytes,
-        earlier: EarlierInputs::of(&open.weave, found),
+        earlier: EarlierInputs::of(&open.index, found),
         digest_first_bytes: epoch_bytes.clamp(DIGEST_FIRST_BYTES_MIN, DIGEST_FIRST_BYTES),
         // With small epochs, each epoch records a digest up to its own end only, even for an input
         // that is read in one go.
@@ -198,8 +198,8 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<QueuedInput
                 age_max: EPOCH_AGE,
             },
             with(context, |context| {
-                move |extracts: Vec<ExtractedChunk>, out: &mut Out<'_, Woven>| {
-                    weaving::weave_chunks(&context, extracts, out)
+                move |extracts: Vec<ExtractedChunk>, out: &mut Out<'_, IndexedEpoch>| {
+                    indexing::apply_chunks(&context, extracts, out)
                 }
             }),
         )
@@ -212,7 +212,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<QueuedInput
                 age_max: Duration::ZERO,
             },
             with(context, |context| {
-                move |epochs: Vec<Woven>, _: &mut Out<'_, ()>| {
+                move |epochs: Vec<IndexedEpoch>, _: &mut Out<'_, ()>| {
                     let epochs = epochs.into_iter().map(|woven| (woven.report, woven.snapshot));
                     Ok(context.open.feed_search(epochs)?)
                 }

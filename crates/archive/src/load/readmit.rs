@@ -14,13 +14,13 @@ use inputs::IndexLines;
 use super::chunk::capture_bytes;
 use super::context::Context;
 use super::take_back::reread_at;
-use crate::facts_writer::WeaveError;
+use crate::facts_writer::EpochError;
 
 /// Why captures could not be added again.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     #[error(transparent)]
-    Weave(#[from] WeaveError),
+    Epoch(#[from] EpochError),
     /// A record could not be read. The captures before it are added; the next load continues with
     /// it.
     #[error("the capture at offset {offset} cannot be taken in again: {why}")]
@@ -41,8 +41,8 @@ pub(super) fn readmit(
     if entry.taken_down == 0 {
         return Ok(());
     }
-    let returning = context.open.weave.returning(id);
-    let kept_out = returning.map_err(|error| Failure::Weave(index::ApplyError::from(error).into()))?;
+    let returning = context.open.index.returning(id);
+    let kept_out = returning.map_err(|error| Failure::Epoch(index::ApplyError::from(error).into()))?;
     if inputs::is_index_name(&entry.location) {
         return readmit_lines(context, id, &kept_out, input());
     }
@@ -65,11 +65,11 @@ pub(super) fn readmit(
         bytes += capture_bytes(&capture);
         batch.captures.push((id, capture));
         if bytes >= context.epoch_bytes {
-            weave(context, std::mem::take(&mut batch))?;
+            apply(context, std::mem::take(&mut batch))?;
             bytes = 0;
         }
     }
-    weave(context, batch)
+    apply(context, batch)
 }
 
 /// Adds lines of an index again. They are few enough to be added in one batch.
@@ -97,17 +97,17 @@ fn readmit_lines(
             batch.lines.push((id, *line));
         }
     }
-    weave(context, batch)
+    apply(context, batch)
 }
 
-fn weave(context: &Context, batch: Batch) -> Result<(), Failure> {
+fn apply(context: &Context, batch: Batch) -> Result<(), Failure> {
     if batch.captures.is_empty() && batch.lines.is_empty() {
         return Ok(());
     }
     let open = &context.open;
     let report = match &open.facts {
-        Some(facts) => facts.apply(&open.weave, batch)?,
-        None => open.weave.apply(batch).map_err(WeaveError::from)?,
+        Some(facts) => facts.apply(&open.index, batch)?,
+        None => open.index.apply(batch).map_err(EpochError::from)?,
     };
     // The search index follows with the next epoch, or at the end of the load.
     let counters = &context.job.counters;

@@ -72,9 +72,9 @@ pub(super) fn register(
                 crash::point("continue.before_register");
                 continues = continues.filter(|_| stays);
             }
-            Err(TakeBackFailure::Weave(error)) => return Err(error.into()),
+            Err(TakeBackFailure::Epoch(error)) => return Err(error.into()),
             Err(failure) => {
-                context.open.weave.note_missing(*id, &failure.to_string())?;
+                context.open.index.note_missing(*id, &failure.to_string())?;
                 context.job.touch(*id, entry.bytes_done);
                 if !is_known {
                     claimed.insert(*id);
@@ -94,11 +94,11 @@ pub(super) fn register(
     if let Some(rest) = &rest {
         asked.digesting = SavedDigest::of(rest, version, growing);
     }
-    let weave = &context.open.weave;
+    let index = &context.open.index;
     let (id, entry) = match &context.open.facts {
         // The input may get another name, which must also be written to the facts.
-        Some(facts) => facts.register(weave, asked, continues)?,
-        None => weave.register_input(asked, continues)?,
+        Some(facts) => facts.register(index, asked, continues)?,
+        None => index.register_input(asked, continues)?,
     };
     context.job.touch(id, entry.bytes_done);
     let is_first = claimed.insert(id);
@@ -143,9 +143,9 @@ fn take_in(
     };
     match readmit::readmit(context, (id, entry), input) {
         Ok(()) => Ok(()),
-        Err(readmit::Failure::Weave(error)) => Err(error.into()),
+        Err(readmit::Failure::Epoch(error)) => Err(error.into()),
         Err(failure) => {
-            context.open.weave.note_missing(id, &failure.to_string())?;
+            context.open.index.note_missing(id, &failure.to_string())?;
             context.job.counters.inputs_failed.add(1);
             Ok(())
         }
@@ -154,7 +154,7 @@ fn take_in(
 
 /// Returns whether an input other than `id` has this content.
 fn is_known_elsewhere(context: &Context, id: InputId, digest: &str) -> bool {
-    let known = context.open.weave.input_of(digest);
+    let known = context.open.index.input_of(digest);
     known.is_some_and(|known| known != id)
 }
 
@@ -219,11 +219,11 @@ fn note_missing(
     location: &str,
     problem: &str,
 ) -> Result<bool, index::ApplyError> {
-    let weave = &context.open.weave;
-    let Some((id, entry)) = weave.input_at(location) else {
+    let index = &context.open.index;
+    let Some((id, entry)) = index.input_at(location) else {
         return Ok(false);
     };
-    weave.note_missing(id, problem)?;
+    index.note_missing(id, problem)?;
     claimed.insert(id);
     context.job.touch(id, entry.bytes_done);
     context.job.counters.inputs_failed.add(1);
@@ -239,7 +239,7 @@ fn note_other_content(
     continues: Option<InputId>,
     digest: &str,
 ) -> Result<(), index::ApplyError> {
-    let weave = &context.open.weave;
+    let index = &context.open.index;
     let is_left = |entry: &LedgerEntry| {
         let is_part = match &entry.state {
             InputState::Loading => entry.bytes_done > 0,
@@ -248,9 +248,9 @@ fn note_other_content(
         };
         is_part && entry.location == location && entry.digest != digest
     };
-    for (id, entry) in weave.inputs(is_left) {
+    for (id, entry) in index.inputs(is_left) {
         if continues != Some(id) && !claimed.contains(&id) {
-            weave.note_missing(id, OTHER_CONTENT)?;
+            index.note_missing(id, OTHER_CONTENT)?;
             context.job.touch(id, entry.bytes_done);
         }
     }

@@ -13,12 +13,14 @@ use std::io;
 use std::sync::Arc;
 
 use extract::{Capture, Extracted};
-use index::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError, TakeDown, TookDown};
+use index::{
+    CaptureRow, InputId, InputState, LedgerEntry, RollBack, TakeBackError, TakedownOutcome, TakedownRequest,
+};
 use inputs::Exchanges;
 use warc::{Entry, Input, Reader, ReaderSettings};
 
 use super::context::Context;
-use crate::facts_writer::WeaveError;
+use crate::facts_writer::EpochError;
 use crate::open_archive::OpenArchive;
 use crate::record_outcome::extract_guarded;
 
@@ -30,7 +32,7 @@ const REQUEST_BYTES: u64 = 1 << 16;
 pub(crate) enum TakeBackFailure {
     /// The index or the facts failed.
     #[error(transparent)]
-    Weave(#[from] WeaveError),
+    Epoch(#[from] EpochError),
     /// A read failed. The input is unchanged.
     #[error("its earlier end cannot be undone: {0}")]
     Input(String),
@@ -39,7 +41,7 @@ pub(crate) enum TakeBackFailure {
 impl From<TakeBackError> for TakeBackFailure {
     fn from(error: TakeBackError) -> TakeBackFailure {
         match error {
-            TakeBackError::Apply(error) => TakeBackFailure::Weave(error.into()),
+            TakeBackError::Apply(error) => TakeBackFailure::Epoch(error.into()),
             error => TakeBackFailure::Input(error.to_string()),
         }
     }
@@ -55,7 +57,7 @@ pub(super) fn to_last_whole_record(
     let whole =
         whole_part(context, input, entry.size).map_err(|error| TakeBackFailure::Input(error.to_string()))?;
     let (bytes_done, records) = (whole.bytes_done, whole.records);
-    let to = TakeBack {
+    let to = RollBack {
         // A failed input was possibly not read to its end.
         bytes_done: bytes_done.min(entry.bytes_done),
         exchange_from: whole.exchange_from.min(entry.exchange_from),
@@ -79,7 +81,7 @@ pub(super) fn to_early_answers(
     let Some(early) = early.map_err(|error| TakeBackFailure::Input(error.to_string()))? else {
         return Ok(());
     };
-    let to = TakeBack {
+    let to = RollBack {
         bytes_done: early.begin,
         exchange_from: entry.exchange_from,
         records: entry.records.saturating_sub(early.records),
@@ -95,15 +97,18 @@ pub(crate) fn forget_input(open: &OpenArchive, id: InputId) -> Result<(), TakeBa
 
 /// Takes captures down, including their facts. Captures that become current as a result are read
 /// again from the present place of their inputs.
-pub(crate) fn take_down_captures(open: &OpenArchive, asked: &TakeDown) -> Result<TookDown, TakeBackFailure> {
+pub(crate) fn take_down_captures(
+    open: &OpenArchive,
+    asked: &TakedownRequest,
+) -> Result<TakedownOutcome, TakeBackFailure> {
     let settings = open.extract_settings();
     let mut reread = |row: &CaptureRow| reread(open, &settings, row, open.sources.open(&row.location));
     match &open.facts {
         None => open
-            .weave
+            .index
             .take_down(asked, &mut reread, None)
             .map_err(TakeBackFailure::from),
-        Some(facts) => facts.take_down(&open.weave, asked, &mut reread),
+        Some(facts) => facts.take_down(&open.index, asked, &mut reread),
     }
 }
 
@@ -126,7 +131,7 @@ pub(super) fn to_the_beginning(
     state: InputState,
     input: Option<&Arc<dyn Input>>,
 ) -> Result<(), TakeBackFailure> {
-    let to = TakeBack {
+    let to = RollBack {
         bytes_done: 0,
         exchange_from: 0,
         records: 0,
@@ -139,7 +144,7 @@ fn take_back(
     open: &OpenArchive,
     settings: &extract::Settings,
     id: InputId,
-    to: &TakeBack,
+    to: &RollBack,
     input: Option<&Arc<dyn Input>>,
 ) -> Result<(), TakeBackFailure> {
     let mut reread = |row: &CaptureRow| {
@@ -150,10 +155,10 @@ fn take_back(
         reread(open, settings, row, input)
     };
     let Some(facts) = &open.facts else {
-        open.weave.take_back(id, to, &mut reread, None)?;
+        open.index.take_back(id, to, &mut reread, None)?;
         return Ok(());
     };
-    facts.take_back(&open.weave, (id, to), &mut reread)
+    facts.take_back(&open.index, (id, to), &mut reread)
 }
 
 /// Makes the capture of a row again from its record, as a load did: from the bytes that the input
@@ -164,8 +169,8 @@ fn reread(
     row: &CaptureRow,
     input: io::Result<Arc<dyn Input>>,
 ) -> Result<Capture, String> {
-    // From a snapshot: the caller holds the lock under which `Weave` lists its inputs.
-    let entry = open.weave.snapshot().input(row.input);
+    // From a snapshot: the caller holds the lock under which `Index` lists its inputs.
+    let entry = open.index.snapshot().input(row.input);
     let beginning = InputPrefix {
         input: input.map_err(|error| error.to_string())?,
         size: entry.map_err(|error| error.to_string())?.size,

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::AskError;
-use crate::facts_writer::WeaveError;
+use crate::facts_writer::EpochError;
 
-/// Why posted lines could not be added, deleted or woven into the index.
+/// Why posted lines could not be added, deleted or indexed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PostError {
     #[error("{action} {path}: {source}")]
@@ -17,7 +17,7 @@ pub(crate) enum PostError {
     #[error("read {path}: {message}; the file records an unfinished post: repair or remove it")]
     Pending { path: String, message: String },
     #[error(transparent)]
-    Weave(#[from] WeaveError),
+    Epoch(#[from] EpochError),
     #[error(transparent)]
     Index(#[from] index::ApplyError),
     #[error(transparent)]

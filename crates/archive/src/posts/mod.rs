@@ -21,12 +21,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use access::{Sight, Subject};
+use access::{AccessFilter, CaptureAttributes};
 use cdx::Line;
 use extract::IndexLine;
 use index::{
-    Batch, CaptureRow, Digested, InputId, InputProgress, InputState, LedgerEntry, LinesGone, QuarantineEntry,
-    Snapshot,
+    Batch, CaptureRow, DigestProgress, InputId, InputProgress, InputState, LedgerEntry, QuarantineEntry,
+    RemovedLines, Snapshot,
 };
 use inputs::{IndexLines, NumberedLine};
 
@@ -100,7 +100,7 @@ pub(crate) fn unpost(open: &OpenArchive, unpost: &Unpost) -> Result<PostedBody, 
 fn exclusively<T>(open: &OpenArchive, work: impl FnOnce() -> Result<T, PostError>) -> Result<T, PostError> {
     let mut is_settled = open.posting.lock();
     // After an error, such as a full disk, the index refuses writes until it is opened again.
-    open.weave.recover()?;
+    open.index.recover()?;
     if !*is_settled {
         settle_all(open)?;
     }
@@ -118,9 +118,9 @@ pub(crate) fn purge(open: &OpenArchive) -> Result<(), PostError> {
         return Ok(());
     }
     exclusively(open, || {
-        let rules = open.weave.takedown_rules()?;
+        let rules = open.index.takedown_rules()?;
         let mut blanked = Vec::new();
-        for (input, entry) in open.weave.inputs(|entry| entry.location.starts_with(POSTED)) {
+        for (input, entry) in open.index.inputs(|entry| entry.location.starts_with(POSTED)) {
             let Some(segments) = Segments::at(open.files.posted(), &entry.location) else {
                 continue;
             };
@@ -139,14 +139,14 @@ pub(crate) fn purge(open: &OpenArchive) -> Result<(), PostError> {
             crash::posting_point("post.after_blank");
             let digest = segment::digest(&path)?;
             // The lines themselves left the index when they were taken down.
-            blanked.push(LinesGone {
+            blanked.push(RemovedLines {
                 input,
                 lines: Vec::new(),
                 digest,
             });
         }
         if !blanked.is_empty() {
-            open.weave.remove_lines(blanked)?;
+            open.index.remove_lines(blanked)?;
         }
         Ok(())
     })
@@ -172,7 +172,7 @@ fn lines_where(path: &Path, is_wanted: impl Fn(&IndexLine) -> bool) -> Result<Ve
     Ok(found)
 }
 
-/// Weaves segments that were durable when the process ended, and completes operations that were
+/// Indexes segments that were durable when the process ended, and completes operations that were
 /// begun.
 pub(crate) fn settle(open: &OpenArchive) -> Result<(), PostError> {
     exclusively(open, || Ok(()))
@@ -184,7 +184,7 @@ fn settle_all(open: &OpenArchive) -> Result<(), PostError> {
         return Ok(());
     }
     let pending = Pending::read(&root)?;
-    let inputs = open.weave.inputs(|entry| entry.location.starts_with(POSTED));
+    let inputs = open.index.inputs(|entry| entry.location.starts_with(POSTED));
     let mut known: HashMap<String, (InputId, LedgerEntry)> = inputs
         .into_iter()
         .map(|(id, entry)| (entry.location.clone(), (id, entry)))
@@ -259,7 +259,7 @@ fn delete(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result
 
 /// Adds the new lines to a segment and to the index.
 fn append(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
-    let (snapshot, posted) = (open.weave.snapshot(), inputs_of(open, segments));
+    let (snapshot, posted) = (open.index.snapshot(), inputs_of(open, segments));
     let mut new = Vec::new();
     for (_, line) in &read.lines {
         let there = snapshot.lines_within_second(&line.url_key, line.fetch_time_ms)?;
@@ -280,13 +280,13 @@ fn append(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result
     let path = segments.append(&body::text(new.into_iter()), |path| {
         full(&segments.location(path))
     })?;
-    crash::posting_point("post.before_weave");
+    crash::posting_point("post.before_index");
     let location = segments.location(&path);
     let known = posted.into_iter().find(|(_, entry)| entry.location == location);
     index_segment(open, segments, &path, known)
 }
 
-/// Weaves the rest of a segment in one epoch. `known` is its entry in the ledger, if there is one.
+/// Indexes the rest of a segment in one epoch. `known` is its entry in the ledger, if there is one.
 fn index_segment(
     open: &OpenArchive,
     segments: &Segments,
@@ -307,7 +307,7 @@ fn index_segment(
     let (id, entry) = match known {
         Some(known) => known,
         // In an archive that was moved, the segment is recognised by its digest.
-        None => open.weave.register_input(
+        None => open.index.register_input(
             LedgerEntry::pending(&location, &location, &digest, size, segments.collection()),
             None,
         )?,
@@ -325,7 +325,7 @@ fn index_segment(
         quarantined: Vec::new(),
         state: InputState::Done,
         cut: None,
-        digested: Some(Digested {
+        digested: Some(DigestProgress {
             digest,
             digesting: String::new(),
             size: Some(size),
@@ -340,8 +340,8 @@ fn index_segment(
     }
     batch.progress.push(progress);
     match &open.facts {
-        Some(facts) => facts.apply(&open.weave, batch).map(drop)?,
-        None => open.weave.apply(batch).map(drop)?,
+        Some(facts) => facts.apply(&open.index, batch).map(drop)?,
+        None => open.index.apply(batch).map(drop)?,
     }
     Ok(())
 }
@@ -367,7 +367,7 @@ fn push_line(batch: &mut Batch, progress: &mut InputProgress, numbered: Numbered
 /// Returns the inputs that are segments of a collection.
 fn inputs_of(open: &OpenArchive, segments: &Segments) -> BTreeMap<InputId, LedgerEntry> {
     let prefix = segments.location(Path::new(""));
-    let inputs = open.weave.inputs(|entry| entry.location.starts_with(&prefix));
+    let inputs = open.index.inputs(|entry| entry.location.starts_with(&prefix));
     inputs.into_iter().collect()
 }
 
@@ -392,7 +392,7 @@ fn posted(
     read: &PostedLines,
     wanted: impl Fn(&IndexLine, &IndexLine) -> bool,
 ) -> Result<Posted, PostError> {
-    let (snapshot, inputs) = (open.weave.snapshot(), inputs_of(open, segments));
+    let (snapshot, inputs) = (open.index.snapshot(), inputs_of(open, segments));
     let mut found = Posted::new();
     if inputs.is_empty() {
         return Ok(found);
@@ -417,10 +417,10 @@ fn remove_lines(open: &OpenArchive, segments: &Segments, gone: Posted) -> Result
         segment::blank(&path, lines.iter().map(|line| (line.offset, line.length)))?;
         crash::posting_point("post.after_blank");
         let digest = segment::digest(&path)?;
-        leaving.push(LinesGone { input, lines, digest });
+        leaving.push(RemovedLines { input, lines, digest });
     }
     if !leaving.is_empty() {
-        open.weave.remove_lines(leaving)?;
+        open.index.remove_lines(leaving)?;
     }
     Ok(())
 }
@@ -438,10 +438,10 @@ impl ConflictingLines {
     fn listed(
         open: &OpenArchive,
         segments: &Segments,
-        filter: &Sight,
+        filter: &AccessFilter,
         read: &PostedLines,
     ) -> Result<ConflictingLines, PostError> {
-        let (snapshot, posted) = (open.weave.snapshot(), inputs_of(open, segments));
+        let (snapshot, posted) = (open.index.snapshot(), inputs_of(open, segments));
         ConflictingLines::collect(read, |line| {
             stays_reason(&snapshot, segments, &posted, filter, line)
         })
@@ -450,10 +450,10 @@ impl ConflictingLines {
     fn listed_elsewhere(
         open: &OpenArchive,
         segments: &Segments,
-        filter: &Sight,
+        filter: &AccessFilter,
         read: &PostedLines,
     ) -> Result<ConflictingLines, PostError> {
-        let snapshot = open.weave.snapshot();
+        let snapshot = open.index.snapshot();
         ConflictingLines::collect(read, |line| elsewhere_reason(&snapshot, segments, filter, line))
     }
 
@@ -477,9 +477,9 @@ impl ConflictingLines {
     }
 }
 
-fn sees(filter: &Sight, capture: &CaptureRow) -> bool {
+fn sees(filter: &AccessFilter, capture: &CaptureRow) -> bool {
     filter.sees_everything()
-        || filter.sees(&Subject {
+        || filter.is_visible(&CaptureAttributes {
             url_key: &capture.url_key,
             collection: &capture.collection,
             mime: &capture.mime,
@@ -488,9 +488,9 @@ fn sees(filter: &Sight, capture: &CaptureRow) -> bool {
         })
 }
 
-fn sees_line(filter: &Sight, line: &IndexLine, collection: &str) -> bool {
+fn sees_line(filter: &AccessFilter, line: &IndexLine, collection: &str) -> bool {
     filter.sees_everything()
-        || filter.sees(&Subject {
+        || filter.is_visible(&CaptureAttributes {
             url_key: &line.url_key,
             collection,
             mime: &line.mime,
@@ -505,7 +505,7 @@ fn sees_line(filter: &Sight, line: &IndexLine, collection: &str) -> bool {
 fn elsewhere_reason(
     snapshot: &Snapshot,
     segments: &Segments,
-    filter: &Sight,
+    filter: &AccessFilter,
     line: &IndexLine,
 ) -> Result<Option<String>, PostError> {
     if segments.is_of_all() {
@@ -535,7 +535,7 @@ fn stays_reason(
     snapshot: &Snapshot,
     segments: &Segments,
     posted: &BTreeMap<InputId, LedgerEntry>,
-    filter: &Sight,
+    filter: &AccessFilter,
     line: &IndexLine,
 ) -> Result<Option<String>, PostError> {
     let is_of_it = |collection: &str| segments.is_of_all() || collection == segments.collection();

@@ -1,6 +1,6 @@
 //! Captures by URL, prefix, host or domain, with the fields of CDXJ.
 
-use cdx::{CdxRow, Collapse, CollapseTime, Filter, MatchType, Order, Skipped};
+use cdx::{CdxRow, Collapse, CollapseTime, Filter, MatchType, Order, SkippedCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ pub struct CdxQuestion {
     /// Whether to report how many captures filters and collapsing left out after each row
     /// ([`CdxRow::computed`]).
     pub count_skipped: bool,
-    /// Whether to report the digests of those captures too ([`Skipped::digests`]).
+    /// Whether to report the digests of those captures too ([`SkippedCounts::digests`]).
     pub count_digests: bool,
     /// Order of the captures.
     pub order: Order,
@@ -84,7 +84,7 @@ pub struct CdxBody {
     /// of the previous answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
-    pub skipped: Option<Skipped>,
+    pub skipped: Option<SkippedCounts>,
     /// Cursor for the next part; absent at the end of the list. It may be present in an answer
     /// without rows.
     pub next: Option<String>,

@@ -43,7 +43,7 @@ macro_rules! questions {
             /// Where blocks of captures end.
             CdxBlocks(CdxBlocksBody) { CdxBlocks(CdxBlocksQuestion) => cdx::blocks }
             /// Whether the client sees everything.
-            Sight(SightBody) { Sight(Sight) => sight::sight }
+            Sight(AccessScopeBody) { Sight(AccessScope) => sight::sight }
             /// The access rules.
             Rights(RightsBody) { Rights(Rights) => rights::rights }
             /// Which access rules apply to a URL.

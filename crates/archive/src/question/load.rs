@@ -192,7 +192,7 @@ pub enum JobStage {
     Finding,
     /// The load reads inputs to compute their digests; none is being loaded yet.
     Digesting,
-    /// The load reads records and weaves them into the index. The next inputs are digested at the
+    /// The load reads records and indexes them. The next inputs are digested at the
     /// same time.
     Loading,
     /// Everything is woven into the index; the search index follows.

@@ -1,6 +1,6 @@
 //! The access rules, and which of them apply to a URL.
 
-use access::{Access, Groups, Rule};
+use access::{Access, AccessRule, Groups};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub struct NumberedRule {
     pub in_force: bool,
     /// The rule.
     #[serde(flatten)]
-    pub rule: Rule,
+    pub rule: AccessRule,
     /// The captures it matches now, if counts were requested and the rule is in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<RuleMatches>,

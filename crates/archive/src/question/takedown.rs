@@ -9,7 +9,7 @@ use super::ForgottenBody;
 /// The captures that a takedown selects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Takes {
+pub enum TakedownSelector {
     /// All captures of a URL, or of a URL key.
     Url(String),
     /// All captures of URLs with this prefix; a prefix of a URL key works too.
@@ -26,7 +26,7 @@ pub enum Takes {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TakeDown {
     /// The captures to take down.
-    pub takes: Takes,
+    pub takes: TakedownSelector,
     /// The reason, for the register.
     #[serde(default)]
     pub reason: String,

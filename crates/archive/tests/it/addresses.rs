@@ -13,7 +13,7 @@ use archive::question::{
 };
 use archive::{Archive, OpenSettings};
 use inputs::LoadInput;
-use inputs::{InputSource, Sources, Stat};
+use inputs::{InputSource, InputStat, Sources};
 use warc::{Compression, Draft, Input, Writer};
 
 use crate::data::{self, VIEWS, dump, load};
@@ -21,7 +21,7 @@ use crate::data::{self, VIEWS, dump, load};
 /// Objects by address, and the number of bytes read from each.
 #[derive(Default)]
 struct Memory {
-    objects: Mutex<BTreeMap<String, (Vec<u8>, Stat)>>,
+    objects: Mutex<BTreeMap<String, (Vec<u8>, InputStat)>>,
     read: Mutex<BTreeMap<String, u64>>,
     /// Reads that begin in this range wait until it is removed, and are slow even then.
     held: Mutex<Option<Range<u64>>>,
@@ -56,7 +56,7 @@ impl Memory {
     }
 
     fn put(&self, address: &str, content: &[u8], tag: &str) {
-        let stat = Stat {
+        let stat = InputStat {
             size: content.len() as u64,
             validator: Some(tag.to_owned()),
             sha256: None,
@@ -85,7 +85,7 @@ impl InputSource for Source {
         address.starts_with("mem://") || address.starts_with("https://")
     }
 
-    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
+    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<InputStat>>> {
         let objects = self.0.objects.lock().unwrap();
         let look = |address: &&str| match *address {
             "mem://b/secret.warc" => Err(ErrorKind::PermissionDenied.into()),
@@ -94,7 +94,7 @@ impl InputSource for Source {
         addresses.iter().map(look).collect()
     }
 
-    fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
+    fn list(&self, folder: &str) -> io::Result<Vec<(String, InputStat)>> {
         let objects = self.0.objects.lock().unwrap();
         let below = objects.iter().filter(|(address, _)| address.starts_with(folder));
         Ok(below
@@ -102,7 +102,7 @@ impl InputSource for Source {
             .collect())
     }
 
-    fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
+    fn open(&self, address: &str, seen: Option<&InputStat>) -> io::Result<Arc<dyn Input>> {
         let objects = self.0.objects.lock().unwrap();
         let (content, stat) = objects.get(address).ok_or(ErrorKind::NotFound)?;
         if seen.is_some_and(|seen| seen != stat) {

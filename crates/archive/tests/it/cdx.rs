@@ -8,7 +8,7 @@ use archive::question::{
     Question, ResolveRevisits,
 };
 use archive::{Archive, OpenSettings};
-use cdx::{Collapse, Dialect, Filter, Order, Original, Skipped};
+use cdx::{Collapse, Dialect, Filter, Order, Original, SkippedCounts};
 use inputs::LoadInput;
 use tempfile::TempDir;
 use warc::{Compression, Draft, Writer};
@@ -346,7 +346,7 @@ fn captures_left_out_are_counted_behind_the_one_before() {
             limit,
             ..question.clone()
         };
-        let mut found: Vec<(String, Skipped)> = Vec::new();
+        let mut found: Vec<(String, SkippedCounts)> = Vec::new();
         loop {
             let CdxBody { rows, skipped, next } = archive.ask(asked.clone()).unwrap().body;
             if let Some((_, last)) = found.last_mut() {

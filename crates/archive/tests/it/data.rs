@@ -101,7 +101,7 @@ pub(crate) fn dump(archive: &Archive, view: &str) -> String {
 }
 
 /// Tables of facts that are compared without some columns: numbers of epochs and inputs, and
-/// digests at the time of weaving, depend on the order of loading.
+/// digests at the time of indexing, depend on the order of loading.
 pub(crate) const FACTS: [&str; 2] = ["facts/captures", "facts/links"];
 
 /// Returns a table of facts as text.

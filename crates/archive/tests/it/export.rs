@@ -59,7 +59,7 @@ fn question(query: &str) -> SearchQuestion {
 fn written(archive: &Archive, format: ExportFormat) -> Vec<u8> {
     let (mut out, mut told) = (Vec::new(), Vec::new());
     let exported = export::write_results(
-        &archive,
+        archive,
         &question("kestrel"),
         format,
         &mut out,
@@ -144,7 +144,7 @@ fn all_results_are_written_in_every_format() {
     let urls = |archive: &Archive| -> BTreeSet<String> {
         let mut out = Vec::new();
         export::write_results(
-            &archive,
+            archive,
             &question("kestrel"),
             ExportFormat::Jsonl,
             &mut out,

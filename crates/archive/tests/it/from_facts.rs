@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use archive::question::SearchQuestion;
-use archive::{Archive, FactInput, FactLine, FromFacts, OneInput, Part, QuarantinedSpan};
+use archive::{Archive, FactInput, FactsImport, ImportLine, OneInput, Part, QuarantinedSpan};
 use extract::LinkScope;
 use inputs::Sources;
 
@@ -18,7 +18,7 @@ const INPUTS: [&str; 5] = [
 ];
 
 /// Returns the lines that tables contain for these inputs, after the first line.
-fn lines(shared: &Path, names: &[&str]) -> Vec<FactLine> {
+fn lines(shared: &Path, names: &[&str]) -> Vec<ImportLine> {
     let mut lines = Vec::new();
     for name in names {
         let location = inputs::path_text(&shared.join(name));
@@ -27,7 +27,7 @@ fn lines(shared: &Path, names: &[&str]) -> Vec<FactLine> {
         let (mut captures, mut quarantined) = (Vec::new(), Vec::new());
         while let Some(part) = parts.next().unwrap() {
             match part {
-                Part::Capture(capture) => captures.push(FactLine::Capture(capture)),
+                Part::Capture(capture) => captures.push(ImportLine::Capture(capture)),
                 Part::Quarantined(span, defect) => quarantined.push(QuarantinedSpan {
                     offset: span.offset,
                     length: span.length,
@@ -36,7 +36,7 @@ fn lines(shared: &Path, names: &[&str]) -> Vec<FactLine> {
                 }),
             }
         }
-        lines.push(FactLine::Input(FactInput {
+        lines.push(ImportLine::Input(FactInput {
             name: (*name).to_owned(),
             location,
             digest: input.digest().to_owned(),
@@ -47,11 +47,11 @@ fn lines(shared: &Path, names: &[&str]) -> Vec<FactLine> {
         }));
         lines.append(&mut captures);
     }
-    lines.push(FactLine::End);
+    lines.push(ImportLine::End);
     lines
 }
 
-fn load(archive: &Archive, lines: Vec<FactLine>) -> Result<FromFacts, String> {
+fn load(archive: &Archive, lines: Vec<ImportLine>) -> Result<FactsImport, String> {
     // Encoded as by the other program.
     let mut lines = lines.into_iter().map(|line| {
         let text = serde_json::to_vec(&line).unwrap();
@@ -136,12 +136,12 @@ fn lines_out_of_order_are_refused() {
         "{error}"
     );
     let mut beyond = lines(&shared, &INPUTS[..1]);
-    if let FactLine::Input(input) = &mut beyond[0] {
+    if let ImportLine::Input(input) = &mut beyond[0] {
         input.size = 1000;
     }
     let error = load(&archive, beyond).unwrap_err();
     assert!(error.contains("within the 1000 bytes"), "{error}");
     let client = data::open(archive.dir());
-    let error = load(&client, vec![FactLine::End]).unwrap_err();
+    let error = load(&client, vec![ImportLine::End]).unwrap_err();
     assert!(error.contains("another process has the archive open"), "{error}");
 }

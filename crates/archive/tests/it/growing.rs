@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use archive::Archive;
 use archive::question::{
-    InputState, JobBody, JobState, Ledger, LedgerBody, LedgerRow, LoadRequest, Question, TakeDown, Takes,
+    InputState, JobBody, JobState, Ledger, LedgerBody, LedgerRow, LoadRequest, Question, TakeDown,
+    TakedownSelector,
 };
 
 use crate::data::{self, FACTS, VIEWS, assert_same, dumps, load, own};
@@ -448,7 +449,7 @@ fn a_cut_record_that_is_read_again_is_as_it_was_loaded_although_its_file_has_gro
     // It is not loaded again, so the archive does not know the rest of it.
     put("cut.warc", &older);
     let take_down = TakeDown {
-        takes: Takes::Inputs(vec!["new.warc".to_owned()]),
+        takes: TakedownSelector::Inputs(vec!["new.warc".to_owned()]),
         reason: String::new(),
         who: String::new(),
         dry_run: false,

@@ -8,7 +8,7 @@ use access::Groups;
 use archive::Archive;
 use archive::question::{
     Body, CdxBody, CdxQuestion, CdxRow, Forget, JobBody, LoadRequest, MatchType, Page, Quarantine, Question,
-    Record, TakeDown, Takes, UndoTakedown,
+    Record, TakeDown, TakedownSelector, UndoTakedown,
 };
 use export::{IndexForm, Subset};
 use inputs::LoadInput;
@@ -281,7 +281,7 @@ fn a_takedown_keeps_lines_out_until_it_is_undone() {
     };
     let answer = data::ask(
         &archive,
-        Question::TakeDown(take_down(Takes::Url("http://example.com/1".into()))),
+        Question::TakeDown(take_down(TakedownSelector::Url("http://example.com/1".into()))),
     );
     let Body::TakenDown(body) = answer else { panic!() };
     assert_eq!(body.captures, 1);
@@ -432,7 +432,7 @@ fn lines_are_taken_down_and_forgotten() {
         &(cdxj(3, 300) + "@alias http://example.com/old http://example.com/3\n"),
     );
     load_text(&archive, root.path(), "empty.cdx", " CDX N b a m s k r M S V g\n");
-    let take_down = |takes: Takes, dry_run: bool| {
+    let take_down = |takes: TakedownSelector, dry_run: bool| {
         let asked = TakeDown {
             takes,
             who: "test".into(),
@@ -445,13 +445,13 @@ fn lines_are_taken_down_and_forgotten() {
         };
         body.captures
     };
-    let old = Takes::Before("2014-01-26T20:06:22Z".into());
+    let old = TakedownSelector::Before("2014-01-26T20:06:22Z".into());
     assert_eq!((take_down(old.clone(), true), take_down(old, false)), (1, 1));
-    let of_y = Takes::Inputs(vec!["y.cdxj".into()]);
+    let of_y = TakedownSelector::Inputs(vec!["y.cdxj".into()]);
     // The alias is removed with it, but is not counted as a capture.
     assert_eq!((take_down(of_y.clone(), true), take_down(of_y, false)), (1, 1));
     assert_eq!((all(&archive).len(), status(&archive).index_lines), (1, 1));
-    take_down(Takes::Prefix("http://example.com/".into()), false);
+    take_down(TakedownSelector::Prefix("http://example.com/".into()), false);
     assert!(all(&archive).is_empty());
     let forget = Forget {
         inputs: vec!["empty.cdx".into()],

@@ -290,7 +290,7 @@ fn header(archive: &Archive) -> u64 {
 }
 
 #[test]
-fn a_load_without_the_weave_leaves_everything_to_the_next() {
+fn a_load_without_the_index_leaves_everything_to_the_next() {
     let Some(shared) = test_env::shared_data() else {
         return;
     };

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use access::Groups;
 use archive::question::{
-    Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
-    LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight, Suggest,
-    Top, Trends,
+    AccessScope, Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder,
+    Domains, Inlinks, LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion,
+    Suggest, Top, Trends,
 };
 use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
 use cdx::{Collapse, Field, Order};
@@ -673,8 +673,8 @@ fn what_is_about_the_archive_is_for_those_who_see_everything() {
     assert_eq!(refused.code, ErrorCode::Forbidden);
     assert_eq!(public.hold().err().unwrap().code, ErrorCode::Forbidden);
     assert!(staff.dump(view, format, &mut Vec::new()).is_ok());
-    assert!(!public.ask(Sight {}).unwrap().body.everything);
-    assert!(staff.ask(Sight {}).unwrap().body.everything);
+    assert!(!public.ask(AccessScope {}).unwrap().body.everything);
+    assert!(staff.ask(AccessScope {}).unwrap().body.everything);
 }
 
 /// A rule is half edited. Until it is valid again only the owner sees anything, because the

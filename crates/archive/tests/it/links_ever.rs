@@ -5,7 +5,7 @@ use std::path::Path;
 
 use access::Groups;
 use archive::question::{
-    Check, Inlinks, LinkRow, LoadRequest, Purge, TakeDown, Takedowns, Takes, UndoTakedown,
+    Check, Inlinks, LinkRow, LoadRequest, Purge, TakeDown, TakedownSelector, Takedowns, UndoTakedown,
 };
 use archive::{Archive, ErrorCode};
 use inputs::LoadInput;
@@ -228,7 +228,7 @@ fn links_of_captures_that_are_taken_down_leave_and_come_back() {
     let take_down = |input: &str| {
         let (reason, who) = (String::new(), String::new());
         let question = TakeDown {
-            takes: Takes::Inputs(vec![input.into()]),
+            takes: TakedownSelector::Inputs(vec![input.into()]),
             reason,
             who,
             dry_run: false,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use access::Groups;
 use archive::Archive;
-use archive::question::{Page, PageBody, Record, SearchQuestion, TakeDown, Takes};
+use archive::question::{Page, PageBody, Record, SearchQuestion, TakeDown, TakedownSelector};
 use export::Subset;
 
 use crate::data::{self, load, own};
@@ -225,7 +225,7 @@ fn what_is_taken_down_takes_the_versions_with_its_content_along() {
     let dir = tempfile::tempdir().unwrap();
     let archive = loaded(dir.path(), &[("b.warc", revisits()), ("a.warc", original())]);
     let question = TakeDown {
-        takes: Takes::Inputs(vec!["a.warc".into()]),
+        takes: TakedownSelector::Inputs(vec!["a.warc".into()]),
         reason: String::new(),
         who: String::new(),
         dry_run: false,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use archive::question::{
     Body, CdxBody, CdxQuestion, Check, Ledger, LedgerBody, LoadRequest, Post, PostedBody, Purge, Question,
-    TakeDown, Takes, Unpost,
+    TakeDown, TakedownSelector, Unpost,
 };
 use archive::{Archive, AskError, ErrorCode};
 use inputs::LoadInput;
@@ -298,10 +298,13 @@ fn takedowns_hold_for_what_is_posted_and_a_segment_that_is_taken_down_gets_no_mo
         archive.ask(asked).unwrap().body.captures
     };
     posted(&archive, "a", &(line(1, 24, 200, "x") + &line(2, 24, 200, "x")));
-    assert_eq!(take_down(Takes::Url("http://example.com/1".into())), 1);
+    assert_eq!(take_down(TakedownSelector::Url("http://example.com/1".into())), 1);
     posted(&archive, "a", &(line(1, 24, 200, "x") + &line(1, 25, 200, "x")));
     assert_eq!(listed(&archive, None), ["com,example)/2 20140126200624 200 2 x"]);
-    assert_eq!(take_down(Takes::Inputs(vec!["posted://a/000001.cdx".into()])), 1);
+    assert_eq!(
+        take_down(TakedownSelector::Inputs(vec!["posted://a/000001.cdx".into()])),
+        1
+    );
     posted(&archive, "a", &line(3, 24, 200, "x"));
     assert_eq!(listed(&archive, None), ["com,example)/3 20140126200624 200 3 x"]);
     check_sound(&archive);
@@ -326,8 +329,8 @@ fn a_purge_blanks_posted_lines_that_are_kept_out() {
     };
     posted(&archive, "a", &(line(1, 24, 200, "x") + &line(2, 24, 200, "x")));
     posted(&archive, "b", &line(3, 24, 200, "x"));
-    take_down(Takes::Url("http://example.com/1".into()));
-    take_down(Takes::Inputs(vec!["posted://b/000001.cdx".into()]));
+    take_down(TakedownSelector::Url("http://example.com/1".into()));
+    take_down(TakedownSelector::Inputs(vec!["posted://b/000001.cdx".into()]));
     let files = || {
         ["a", "b"].map(|name| std::fs::read_to_string(dir.join(format!("posted/{name}/000001.cdx"))).unwrap())
     };

@@ -232,7 +232,7 @@ fn a_part_whose_file_was_replaced_goes_on_only_where_its_beginning_is_the_same()
     );
 }
 
-/// Without small epochs, bytes are digested when they are read, ahead of the weaving.
+/// Without small epochs, bytes are digested when they are read, ahead of the index.
 #[test]
 fn a_large_file_is_digested_ahead_of_what_is_woven() {
     let case = Case::new();

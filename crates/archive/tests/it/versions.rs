@@ -4,8 +4,8 @@ use std::path::Path;
 
 use access::Groups;
 use archive::question::{
-    Check, Diff, DiffChange, LoadRequest, Page, Purge, SearchHit, SearchQuestion, TakeDown, Takedowns, Takes,
-    UndoTakedown,
+    Check, Diff, DiffChange, LoadRequest, Page, Purge, SearchHit, SearchQuestion, TakeDown, TakedownSelector,
+    Takedowns, UndoTakedown,
 };
 use archive::{Archive, ErrorCode};
 use inputs::LoadInput;
@@ -245,7 +245,7 @@ fn what_is_taken_down_leaves_the_past_too() {
     let archive = own(&dir.path().join("archive"));
     load_all(&archive, dir.path(), &[0, 1, 2, 3, 4]);
     let take_down = |input: &str| {
-        let takes = Takes::Inputs(vec![input.into()]);
+        let takes = TakedownSelector::Inputs(vec![input.into()]);
         let (reason, who) = (String::new(), String::new());
         let question = TakeDown {
             takes,

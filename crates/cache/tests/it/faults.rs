@@ -51,9 +51,9 @@ fn check(name: &str, fault: impl FnOnce(&Path), expected: impl FnOnce(u64, &cach
         let dir = tempfile::tempdir().unwrap();
         let world = world(10);
         let cache = Cache::open(&settings(dir.path(), 1 << 30), "test").unwrap();
-        let through = cache.over(world.clone(), User::Sql);
+        let through = cache.origin_reader(world.clone(), User::Sql);
         read_all(&through, 10).await;
-        assert!(cache.settled(Duration::from_secs(60)).await);
+        assert!(cache.wait_until_stored(Duration::from_secs(60)).await);
         let given = world.given_bytes();
         fault(&dir.path().join("cache"));
         read_all(&through, 10).await;
@@ -147,7 +147,7 @@ fn the_quota_is_that_of_the_disk() {
         }
         let quota = 6 << 20;
         let cache = Cache::open(&settings(dir.path(), quota), "test").unwrap();
-        let through = cache.over(world.clone(), User::Sql);
+        let through = cache.origin_reader(world.clone(), User::Sql);
         let before = on_disk(&dir.path().join("cache"));
         for round in 0..3 {
             read_all(&through, 40).await;
@@ -157,7 +157,7 @@ fn the_quota_is_that_of_the_disk() {
                     .unwrap();
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
-            assert!(cache.settled(Duration::from_secs(60)).await);
+            assert!(cache.wait_until_stored(Duration::from_secs(60)).await);
             let used = on_disk(&dir.path().join("cache"));
             assert!(
                 used <= quota + quota / 50 + before,
@@ -174,7 +174,7 @@ fn a_store_that_says_nothing_is_an_error_and_nobody_waits_for_it_for_ever() {
     simulated(10, || async {
         let world = world(2);
         let cache = Cache::open(&Settings::default(), "test").unwrap();
-        let through = cache.over(world.clone(), User::Sql);
+        let through = cache.origin_reader(world.clone(), User::Sql);
         let described = through.describe("o/1").await.unwrap();
         world.hangs.store(true, Ordering::Relaxed);
         let limit = Duration::from_secs(600);
@@ -199,9 +199,9 @@ fn a_disk_that_does_not_answer_is_left_alone() {
     runtime.block_on(async {
         let world = world(30);
         let cache = Cache::open(&settings(dir.path(), 1 << 30), "test").unwrap();
-        let through = cache.over(world.clone(), User::Sql);
+        let through = cache.origin_reader(world.clone(), User::Sql);
         read_all(&through, 30).await;
-        assert!(cache.settled(Duration::from_secs(60)).await);
+        assert!(cache.wait_until_stored(Duration::from_secs(60)).await);
         for block in blocks(&dir.path().join("cache")) {
             fs::remove_file(&block).unwrap();
             let made = std::process::Command::new("mkfifo").arg(&block).status().unwrap();

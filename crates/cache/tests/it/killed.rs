@@ -37,7 +37,7 @@ fn world() -> Arc<World> {
 }
 
 async fn read_all(cache: &Cache, world: &Arc<World>) {
-    let through = cache.over(world.clone(), User::Sql);
+    let through = cache.origin_reader(world.clone(), User::Sql);
     for number in 0..OBJECTS {
         let bytes = bytes_of(through.get(&format!("o/{number}"), None).await.unwrap())
             .await

@@ -188,7 +188,7 @@ async fn history(seed: u64) {
                 );
                 // Written through this cache, or by another client.
                 if number % 2 == 0 {
-                    let through: CachedOrigin = cache.over(world.clone(), User::Gateway);
+                    let through: CachedOrigin = cache.origin_reader(world.clone(), User::Gateway);
                     // Earlier answers must not be used any more.
                     through.forget(path);
                     let since = Instant::now();
@@ -214,7 +214,7 @@ async fn history(seed: u64) {
             7 => {
                 // Simulates a kill, which may lose queued writes, or a normal exit.
                 if system::random_range(0..2) == 0 {
-                    cache.settled(Duration::from_secs(60)).await;
+                    cache.wait_until_stored(Duration::from_secs(60)).await;
                 }
                 drop(cache);
                 // Lets the tasks of the previous tier end and release their locks.
@@ -231,7 +231,7 @@ async fn history(seed: u64) {
             }
             _ => {
                 let user = [User::Inputs, User::Records, User::Sql][system::random_range(0..3)];
-                let through = cache.over(world.clone(), user);
+                let through = cache.origin_reader(world.clone(), user);
                 let readers = system::random_range(1..5);
                 let mut tasks = Vec::new();
                 for _ in 0..readers {

@@ -17,7 +17,7 @@ fn each_byte_of_a_cold_object_is_fetched_once_for_a_hundred_readers() {
         let whole = content(1, 9_000_001);
         world.write("cold", Some(whole.clone()));
         let cache = Cache::open(&Settings::default(), "test").unwrap();
-        let through = cache.over(world.clone(), User::Gateway);
+        let through = cache.origin_reader(world.clone(), User::Gateway);
         let readers = (0..100_u64).map(|reader| {
             let (through, whole) = (through.clone(), whole.clone());
             async move {
@@ -73,7 +73,7 @@ fn of_a_burst_of_blocks_each_is_on_the_disk_or_counted() {
             ..Settings::default()
         };
         let cache = Cache::open(&settings, "test").unwrap();
-        let through = cache.over(world.clone(), User::Sql);
+        let through = cache.origin_reader(world.clone(), User::Sql);
         let reads = (0..BLOCKS).map(|object| {
             let through = through.clone();
             async move {
@@ -83,7 +83,7 @@ fn of_a_burst_of_blocks_each_is_on_the_disk_or_counted() {
             }
         });
         futures_util::future::join_all(reads).await;
-        assert!(cache.settled(Duration::from_secs(60)).await);
+        assert!(cache.wait_until_stored(Duration::from_secs(60)).await);
         let events = cache.stats().directories[0].events.clone();
         // On a busy machine a disk may be measured as slower than the store. Rejected blocks are
         // counted.
@@ -110,7 +110,7 @@ fn a_question_asked_before_a_write_says_nothing_after_it() {
         let world = Arc::new(World::default());
         world.write("o", Some(content(1, 1000)));
         let cache = Cache::open(&Settings::default(), "test").unwrap();
-        let through = cache.over(world.clone(), User::Gateway);
+        let through = cache.origin_reader(world.clone(), User::Gateway);
         // Requested now, answered in a second with the present version.
         world.answers_late_ms.store(1000, Ordering::Relaxed);
         let early = tokio::spawn({

@@ -50,7 +50,7 @@ fn blocks_and_immutable_objects_are_known_again() {
         let mut asked = Vec::new();
         for round in 0..3 {
             let cache = open(&settings).await;
-            let through = cache.over(world.clone(), User::Sql);
+            let through = cache.origin_reader(world.clone(), User::Sql);
             for path in [immutable, "plain"] {
                 let bytes = bytes_of(through.get(path, None).await.unwrap()).await.unwrap();
                 assert!(bytes == content(7, 2_500_000), "{path}, round {round}");
@@ -58,7 +58,7 @@ fn blocks_and_immutable_objects_are_known_again() {
                 assert_eq!(described.beside, "beside 1");
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
-            assert!(cache.settled(Duration::from_secs(60)).await);
+            assert!(cache.wait_until_stored(Duration::from_secs(60)).await);
             asked.push((world.given_bytes(), world.describes.load(Ordering::Relaxed)));
         }
         // The mutable object is checked once, and not fetched again.
@@ -113,7 +113,7 @@ fn two_processes_share_a_directory() {
             world.write(&number.to_string(), Some(content(number, 300_000)));
         }
         let read = async |cache: &Cache, number: u64| {
-            let through = cache.over(world.clone(), User::Sql);
+            let through = cache.origin_reader(world.clone(), User::Sql);
             let described = through.describe(&number.to_string()).await.unwrap();
             let given = world.given_bytes();
             let got = through
@@ -121,7 +121,7 @@ fn two_processes_share_a_directory() {
                 .await
                 .unwrap();
             assert!(bytes_of(got).await.unwrap() == content(number, 300_000));
-            assert!(cache.settled(Duration::from_secs(60)).await);
+            assert!(cache.wait_until_stored(Duration::from_secs(60)).await);
             tokio::time::sleep(Duration::from_secs(1)).await;
             world.given_bytes() - given
         };
@@ -234,7 +234,7 @@ fn a_smaller_quota_and_a_time_limit_hold_for_what_is_there() {
             let path = kept.address.strip_prefix(&format!("{ROOT}/")).unwrap();
             bytes_of(
                 cache
-                    .over(world.clone(), User::Sql)
+                    .origin_reader(world.clone(), User::Sql)
                     .get(path, None)
                     .await
                     .unwrap(),

@@ -203,7 +203,7 @@ impl Origin for World {
 }
 
 /// Reads a response to its end.
-pub(crate) async fn bytes_of(got: cache::Got) -> Result<Vec<u8>, OriginError> {
+pub(crate) async fn bytes_of(got: cache::ObjectRead) -> Result<Vec<u8>, OriginError> {
     let mut body = got.body;
     let mut bytes = Vec::new();
     while let Some(piece) = body.next().await {

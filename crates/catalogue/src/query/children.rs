@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::Found;
+use super::PathEntry;
 use crate::attributes::Kind;
 use crate::catalogue::Catalogue;
 use crate::error::CatalogueError;
@@ -12,18 +12,18 @@ use crate::usage::Usage;
 
 /// The order of names in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
+pub enum ChildOrder {
     /// By bytes.
     Size,
     /// By number of entries.
     Entries,
 }
 
-impl Weight {
+impl ChildOrder {
     fn of(self, usage: &Usage) -> i64 {
         match self {
-            Weight::Size => usage.size_bytes,
-            Weight::Entries => usage.entries,
+            ChildOrder::Size => usage.size_bytes,
+            ChildOrder::Entries => usage.entries,
         }
     }
 }
@@ -57,7 +57,12 @@ impl Catalogue {
     ///
     /// # Errors
     /// Fails if a row cannot be read.
-    pub fn children(&self, dir: &Found, by: Weight, count: usize) -> Result<Children, CatalogueError> {
+    pub fn children(
+        &self,
+        dir: &PathEntry,
+        by: ChildOrder,
+        count: usize,
+    ) -> Result<Children, CatalogueError> {
         let mut children = Children::default();
         if dir.attributes.kind != Kind::Directory {
             return Ok(children);

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Found, Go};
+use super::{PathEntry, Visit};
 use crate::attributes::Kind;
 use crate::catalogue::Catalogue;
 use crate::error::CatalogueError;
@@ -74,7 +74,7 @@ impl Catalogue {
             };
             let row = contents.entry(digest.sha256).or_insert_with(|| Duplicates {
                 sha256: digest.sha256,
-                size_bytes: digest.seen.size_bytes,
+                size_bytes: digest.version.size_bytes,
                 files: 0,
                 paths: Vec::new(),
             });
@@ -93,7 +93,10 @@ impl Catalogue {
     }
 
     /// Calls `each` once for every file that is not empty, with its digest if known.
-    fn each_with_digest(&self, mut each: impl FnMut(&Found, Option<Digest>)) -> Result<(), CatalogueError> {
+    fn each_with_digest(
+        &self,
+        mut each: impl FnMut(&PathEntry, Option<Digest>),
+    ) -> Result<(), CatalogueError> {
         let mut linked = FxHashSet::default();
         for tree in self.trees()? {
             let Some(top) = self.locate(path_of(&tree.path))? else {
@@ -103,9 +106,9 @@ impl Catalogue {
                 let file = &found.attributes;
                 let is_new = !file.is_linked() || linked.insert(file.id);
                 if file.kind == Kind::File && file.size_bytes > 0 && is_new {
-                    each(found, self.known(file)?);
+                    each(found, self.current_digest(file)?);
                 }
-                Ok::<Go, CatalogueError>(Go::On)
+                Ok::<Visit, CatalogueError>(Visit::Descend)
             })?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Found;
+use super::PathEntry;
 use crate::attributes::{Attributes, FileId, Kind};
 use crate::catalogue::{Catalogue, join};
 use crate::error::CatalogueError;
@@ -20,19 +20,19 @@ pub struct DirectoryUsage {
 
 /// The order of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FirstBy {
+pub enum FileOrder {
     /// Largest first.
     Size,
     /// Oldest modification time first.
     Age,
 }
 
-impl FirstBy {
+impl FileOrder {
     /// Returns an upper bound on the rank of the files in these sums; `None` if there are no files.
     fn best(self, (usage, oldest_day): &(Usage, Option<u16>)) -> Option<i128> {
         match self {
-            FirstBy::Size => usage.size_bytes_max().map(i128::from),
-            FirstBy::Age => usage
+            FileOrder::Size => usage.size_bytes_max().map(i128::from),
+            FileOrder::Age => usage
                 .oldest_ns(*oldest_day)
                 .map(|oldest_ns| -i128::from(oldest_ns)),
         }
@@ -41,8 +41,8 @@ impl FirstBy {
     /// Returns the rank; files of higher rank come first.
     fn rank(self, file: &Attributes) -> i128 {
         match self {
-            FirstBy::Size => i128::from(file.size_bytes),
-            FirstBy::Age => -i128::from(file.modified_ns),
+            FileOrder::Size => i128::from(file.size_bytes),
+            FileOrder::Age => -i128::from(file.modified_ns),
         }
     }
 }
@@ -91,7 +91,7 @@ impl Catalogue {
 
     /// Returns the first files by size or age. Skips directories whose sums show that they hold no
     /// candidate.
-    pub fn first_files(&self, by: FirstBy, count: usize) -> Result<Vec<Found>, CatalogueError> {
+    pub fn first_files(&self, by: FileOrder, count: usize) -> Result<Vec<PathEntry>, CatalogueError> {
         if count == 0 {
             return Ok(Vec::new());
         }
@@ -139,7 +139,7 @@ impl Catalogue {
         let sorted = first.into_sorted_vec().into_iter();
         let found = sorted.filter_map(|Reverse((_, Reverse(path)))| {
             let attributes = files.remove(&path)?;
-            Some(Found {
+            Some(PathEntry {
                 path,
                 attributes,
                 depth: 0,

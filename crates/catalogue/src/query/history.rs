@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::attributes::Kind;
 use crate::catalogue::{Catalogue, join, number_of_key};
-use crate::changes::{ChangesRow, FileIdentity, What};
+use crate::changes::{ChangeKind, ChangesRow, FileIdentity};
 use crate::error::CatalogueError;
 use crate::rows::{Group, ScanRow};
 use crate::tables::Table;
@@ -12,11 +12,11 @@ use crate::usage::Usage;
 
 /// A name whose state on disk differed from the catalogue when a scan read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ReportedChange {
     /// When it was found, in milliseconds since 1970.
     pub at_ms: i64,
     /// How the name changed.
-    pub what: What,
+    pub what: ChangeKind,
     /// Its path, as bytes.
     pub path: Vec<u8>,
     /// Type of the file, or of the former file.
@@ -36,11 +36,11 @@ pub struct Changed {
 }
 
 impl ChangesRow {
-    pub(crate) fn each(self, each: &mut dyn FnMut(Changed)) {
+    pub(crate) fn each(self, each: &mut dyn FnMut(ReportedChange)) {
         for change in self.names {
             let mut path = self.dir.clone();
             join(&mut path, &change.name);
-            each(Changed {
+            each(ReportedChange {
                 at_ms: self.at_ms,
                 what: change.what,
                 path,
@@ -59,8 +59,12 @@ impl ChangesRow {
 impl Catalogue {
     /// Calls `each` with the changes that scans have found since a time, in the order they were
     /// found. Names found by the first scan of a tree are excluded. A caller that holds all changes
-    /// can join renames with [`crate::with_renames`].
-    pub fn changes_since(&self, since_ms: i64, mut each: impl FnMut(Changed)) -> Result<(), CatalogueError> {
+    /// can join renames with [`crate::join_renames`].
+    pub fn changes_since(
+        &self,
+        since_ms: i64,
+        mut each: impl FnMut(ReportedChange),
+    ) -> Result<(), CatalogueError> {
         for row in self.tables.space(Table::Changes).iter() {
             let changes = ChangesRow::of_bytes(&row.value()?)?;
             if changes.at_ms >= since_ms {

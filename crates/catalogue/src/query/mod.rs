@@ -9,12 +9,12 @@ mod renames;
 
 use std::path::Path;
 
-pub use children::{Child, Children, Weight};
+pub use children::{Child, ChildOrder, Children};
 pub use duplicates::{DuplicateReport, Duplicates};
-pub use heaviest::{DirectoryUsage, FirstBy};
-pub use history::Changed;
+pub use heaviest::{DirectoryUsage, FileOrder};
+pub use history::ReportedChange;
 pub use names::{Name, NameCondition, directory_of, name_of};
-pub use renames::with_renames;
+pub use renames::join_renames;
 
 use crate::attributes::{Attributes, Entry, Kind};
 use crate::catalogue::{Catalogue, join};
@@ -29,7 +29,7 @@ use crate::usage::Usage;
 
 /// An entry and its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct PathEntry {
     /// Its path, as bytes.
     pub path: Vec<u8>,
     /// Attributes of the file.
@@ -68,11 +68,11 @@ pub struct Fault {
 
 /// How a search continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Go {
+pub enum Visit {
     /// It descends into the directory.
-    On,
+    Descend,
     /// It skips the directory.
-    Past,
+    Skip,
 }
 
 /// Removes `.` and `..` from an absolute path without accessing the disk.
@@ -154,7 +154,7 @@ impl Catalogue {
     }
 
     /// Returns the entry of a path or an address, if it is catalogued.
-    pub fn locate(&self, path: &Path) -> Result<Option<Found>, CatalogueError> {
+    pub fn locate(&self, path: &Path) -> Result<Option<PathEntry>, CatalogueError> {
         use std::os::unix::ffi::OsStrExt;
         let given = path.as_os_str().as_bytes();
         if is_address(given) {
@@ -167,7 +167,7 @@ impl Catalogue {
     /// As [`Catalogue::locate`], for an absolute path as the catalogue stores it: links are not
     /// resolved. If an address is both an object and a directory, returns the directory. One
     /// trailing slash of an address is ignored.
-    pub fn locate_exactly(&self, path: &[u8]) -> Result<Option<Found>, CatalogueError> {
+    pub fn locate_exactly(&self, path: &[u8]) -> Result<Option<PathEntry>, CatalogueError> {
         let Some((root, rest)) = self.root_of(path)? else {
             return Ok(None);
         };
@@ -221,12 +221,12 @@ impl Catalogue {
         path: Vec<u8>,
         attributes: Attributes,
         depth: usize,
-    ) -> Result<Found, CatalogueError> {
+    ) -> Result<PathEntry, CatalogueError> {
         let entries = match attributes.kind {
             Kind::Directory => self.dir_row(attributes.id)?.map(|row| row.entries),
             _ => None,
         };
-        Ok(Found {
+        Ok(PathEntry {
             path,
             attributes,
             depth,
@@ -235,7 +235,7 @@ impl Catalogue {
     }
 
     /// Returns the sums over an entry and everything below it.
-    pub fn usage(&self, found: &Found) -> Result<Usage, CatalogueError> {
+    pub fn usage(&self, found: &PathEntry) -> Result<Usage, CatalogueError> {
         let mut usage = match found.attributes.kind {
             Kind::Directory => self.tree(found.attributes.id)?,
             _ => Usage::default(),
@@ -251,8 +251,8 @@ impl Catalogue {
     /// Fails if a row cannot be read, and returns errors of `each`.
     pub fn each<E: From<CatalogueError>>(
         &self,
-        top: Found,
-        mut each: impl FnMut(&Found) -> Result<Go, E>,
+        top: PathEntry,
+        mut each: impl FnMut(&PathEntry) -> Result<Visit, E>,
     ) -> Result<(), E> {
         // Stack of open directories, each with its remaining packs.
         let mut open: Vec<Open> = Vec::new();
@@ -273,9 +273,9 @@ impl Catalogue {
         Ok(())
     }
 
-    fn enter(&self, found: Found, go: Go, open: &mut Vec<Open>) {
+    fn enter(&self, found: PathEntry, go: Visit, open: &mut Vec<Open>) {
         // A directory without a row has not been read.
-        if go == Go::On && found.entries.is_some() {
+        if go == Visit::Descend && found.entries.is_some() {
             let packs = self
                 .tables
                 .space(Table::Packs)

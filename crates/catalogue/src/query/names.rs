@@ -4,7 +4,7 @@
 //! Invariants: every name that meets all conditions is returned once, in unspecified order. Without
 //! conditions these are all names of all trees, including the roots.
 
-use super::{Found, Go};
+use super::{PathEntry, Visit};
 use crate::attributes::{FileId, Kind};
 use crate::catalogue::{Catalogue, join};
 use crate::error::CatalogueError;
@@ -37,7 +37,7 @@ impl NameCondition {
 #[derive(Debug, Clone, Copy)]
 pub struct Name<'a> {
     /// The file; its path ends in the name.
-    pub found: &'a Found,
+    pub found: &'a PathEntry,
     /// The parent directory; `None` for the root of a tree.
     dir: Option<FileId>,
 }
@@ -130,7 +130,7 @@ impl Catalogue {
         mut each: impl FnMut(Name<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let scope = SearchScope::of(conditions);
-        let mut give = |found: &Found, dir: Option<FileId>| {
+        let mut give = |found: &PathEntry, dir: Option<FileId>| {
             let is_meant = conditions.iter().all(|condition| condition.is_met(&found.path));
             if is_meant {
                 each(Name { found, dir })
@@ -165,7 +165,7 @@ impl Catalogue {
         tree: &[u8],
         root: &RootRow,
         scope: &SearchScope<'_>,
-        give: &mut impl FnMut(&Found, Option<FileId>) -> Result<(), E>,
+        give: &mut impl FnMut(&PathEntry, Option<FileId>) -> Result<(), E>,
     ) -> Result<(), E> {
         let (SearchScope::Below(wanted) | SearchScope::In(wanted) | SearchScope::One(wanted)) = scope;
         let dirs = rest_below(wanted, tree).and_then(|rest| match scope {
@@ -223,7 +223,7 @@ impl Catalogue {
         dir: &[u8],
         id: FileId,
         (scope, first): (&SearchScope<'_>, &[u8]),
-        give: &mut impl FnMut(&Found, Option<FileId>) -> Result<(), E>,
+        give: &mut impl FnMut(&PathEntry, Option<FileId>) -> Result<(), E>,
     ) -> Result<(), E> {
         // A directory without a row has not been read.
         if self.dir_row(id)?.is_none() {
@@ -247,9 +247,9 @@ impl Catalogue {
     /// Passes on an entry of a directory and everything below it.
     fn emit_all<E: From<CatalogueError>>(
         &self,
-        top: Found,
+        top: PathEntry,
         dir: Option<FileId>,
-        give: &mut impl FnMut(&Found, Option<FileId>) -> Result<(), E>,
+        give: &mut impl FnMut(&PathEntry, Option<FileId>) -> Result<(), E>,
     ) -> Result<(), E> {
         // The ancestors of the current entry, by depth.
         let mut open: Vec<FileId> = Vec::new();
@@ -259,7 +259,7 @@ impl Catalogue {
             if found.attributes.kind == Kind::Directory {
                 open.push(found.attributes.id);
             }
-            Ok(Go::On)
+            Ok(Visit::Descend)
         })
     }
 

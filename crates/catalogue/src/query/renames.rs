@@ -10,17 +10,17 @@
 
 use rustc_hash::FxHashMap;
 
-use super::history::Changed;
+use super::history::ReportedChange;
 use crate::attributes::FileId;
-use crate::changes::What;
+use crate::changes::ChangeKind;
 
 /// Maximum interval between two changes of one rename, if a watch found them: it may read the two
 /// directories in different rounds.
 const TOGETHER_MS: u64 = 10_000;
 
-/// Joins the two changes of each renamed file or directory into one [`What::Renamed`] at the
+/// Joins the two changes of each renamed file or directory into one [`ChangeKind::Renamed`] at the
 /// position of the new name. `changes` must be in the order they were found.
-pub fn with_renames(changes: Vec<Changed>) -> Vec<Changed> {
+pub fn join_renames(changes: Vec<ReportedChange>) -> Vec<ReportedChange> {
     let mut open = PendingMoves {
         came_from: vec![None; changes.len()],
         is_moved: vec![false; changes.len()],
@@ -34,7 +34,7 @@ pub fn with_renames(changes: Vec<Changed>) -> Vec<Changed> {
     } = open;
     let mut joined = Vec::with_capacity(changes.len());
     for (at, changed) in changes.iter().enumerate() {
-        let is_left_over = is_moved[at] && changed.what == What::Removed;
+        let is_left_over = is_moved[at] && changed.what == ChangeKind::Removed;
         if !is_left_over {
             let from = came_from[at].map(|from: usize| &changes[from]);
             joined.push(reported(changed, from, is_moved[at]));
@@ -45,17 +45,17 @@ pub fn with_renames(changes: Vec<Changed>) -> Vec<Changed> {
 
 /// Returns the reported form of a change. `from` is the change in which the file left its old name;
 /// `is_moved` is whether the file that left this name is reported under its new name.
-fn reported(changed: &Changed, from: Option<&Changed>, is_moved: bool) -> Changed {
+fn reported(changed: &ReportedChange, from: Option<&ReportedChange>, is_moved: bool) -> ReportedChange {
     let mut reported = changed.clone();
-    let had_another = changed.what == What::Changed;
+    let had_another = changed.what == ChangeKind::Changed;
     if let Some(from) = from {
-        reported.what = What::Renamed;
+        reported.what = ChangeKind::Renamed;
         reported.from = Some(from.path.clone());
         reported.size_bytes.0 = from.size_bytes.0;
         reported.replaced_size_bytes = (had_another && !is_moved).then_some(changed.size_bytes.0);
     } else if is_moved {
         // The old file was renamed, so the file here is new.
-        reported.what = What::Added;
+        reported.what = ChangeKind::Added;
         reported.size_bytes.0 = 0;
     }
     reported
@@ -73,14 +73,14 @@ struct PendingMoves {
 }
 
 impl PendingMoves {
-    fn take(&mut self, changes: &[Changed], at: usize) {
+    fn take(&mut self, changes: &[ReportedChange], at: usize) {
         let changed = &changes[at];
         let Some(file) = changed.file else { return };
         let (left, came) = match changed.what {
-            What::Added => (None, Some(file.id)),
-            What::Removed => (Some(file.id), None),
-            What::Changed => (file.before, file.before.map(|_| file.id)),
-            What::Renamed => (None, None),
+            ChangeKind::Added => (None, Some(file.id)),
+            ChangeKind::Removed => (Some(file.id), None),
+            ChangeKind::Changed => (file.before, file.before.map(|_| file.id)),
+            ChangeKind::Renamed => (None, None),
         };
         let has_identity = |id: &FileId| id.born_ns != 0;
         if let Some(id) = left.filter(has_identity) {
@@ -106,7 +106,7 @@ impl PendingMoves {
 /// Removes and returns the last open change of a file that can be the other half of a rename.
 /// Changes of the same name cannot: the file appeared there for a while and was removed again.
 fn partner(
-    changes: &[Changed],
+    changes: &[ReportedChange],
     at: usize,
     open: &mut FxHashMap<FileId, Vec<usize>>,
     id: FileId,
@@ -119,11 +119,11 @@ fn partner(
     Some(open.remove(found))
 }
 
-fn may_join(a: &Changed, b: &Changed) -> bool {
+fn may_join(a: &ReportedChange, b: &ReportedChange) -> bool {
     let is_together = match (a.scan, b.scan) {
         (0, _) | (_, 0) => a.at_ms.abs_diff(b.at_ms) <= TOGETHER_MS,
         (a, b) => a == b,
     };
-    let has_one_name = |changed: &Changed| changed.file.is_some_and(|file| !file.has_other_names);
+    let has_one_name = |changed: &ReportedChange| changed.file.is_some_and(|file| !file.has_other_names);
     is_together || has_one_name(a) && has_one_name(b)
 }

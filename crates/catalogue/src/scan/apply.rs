@@ -9,14 +9,14 @@ use pipeline::{Out, StageError, StageResult};
 
 use super::Scan;
 use super::content::Content;
-use super::follow::{FileReader, FileSeen, Observer};
+use super::follow::{FileReader, ObservedFile, Observer};
 use super::items::{DirDifference, End, Gathered, GatheredDir, Sorted};
 use crate::attributes::{Entry, Kind};
 use crate::change::Change;
 use crate::changes::ChangesRow;
 use crate::diff::{Compare, Difference, NewEntries};
 use crate::error::CatalogueError;
-use crate::query::Changed;
+use crate::query::ReportedChange;
 use crate::rows::{DirRow, FaultRow, OrphanRow};
 use crate::tables::Table;
 use crate::walk::Dir;
@@ -112,7 +112,7 @@ impl Scan {
         {
             let mut path = self.path_of(dir);
             crate::catalogue::join(&mut path, &entry.name);
-            (reader.tell)(FileSeen {
+            (reader.tell)(ObservedFile {
                 path: PathBuf::from(OsString::from_vec(path)),
                 attributes: entry.attributes.clone(),
             });
@@ -128,7 +128,7 @@ impl Scan {
     }
 
     /// Reports the differences without writing anything.
-    fn tell(&self, all: Vec<DirDifference>, listener: &(dyn Fn(Changed) + Send + Sync)) {
+    fn tell(&self, all: Vec<DirDifference>, listener: &(dyn Fn(ReportedChange) + Send + Sync)) {
         for differs in all {
             let mut counts = differs.difference.counts;
             if let Some(End::Read { faults, .. }) = &differs.end {

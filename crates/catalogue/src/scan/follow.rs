@@ -59,12 +59,12 @@ pub(crate) trait Observer: Send + Sync {
 pub(crate) struct FileReader {
     /// Selects files by name.
     pub(crate) wants: fn(&[u8]) -> bool,
-    pub(crate) tell: Box<dyn Fn(FileSeen) + Send + Sync>,
+    pub(crate) tell: Box<dyn Fn(ObservedFile) + Send + Sync>,
 }
 
 /// A regular file in a directory that a watch has read, whether or not it changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileSeen {
+pub struct ObservedFile {
     /// Its path.
     pub path: PathBuf,
     /// Its attributes.

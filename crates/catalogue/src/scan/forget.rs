@@ -26,7 +26,7 @@ use crate::usage::Usage;
 
 /// What was removed from the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct ForgetReport {
     /// Path of the tree, as bytes.
     pub path: Vec<u8>,
     /// Sums over everything removed in this run, including the tree's root.
@@ -51,9 +51,9 @@ impl Catalogue {
     /// [`ScanError::Within`] for a directory inside a tree, [`ScanError::Unknown`] for one in no
     /// tree, [`ScanError::Watched`] while a watch keeps it up to date, [`ScanError::Stopped`] if
     /// `progress` was stopped: the next forget or scan removes the rest.
-    pub fn forget(self: &Arc<Self>, dir: &Path, progress: &Progress) -> Result<Forgotten, ScanError> {
+    pub fn forget(self: &Arc<Self>, dir: &Path, progress: &Progress) -> Result<ForgetReport, ScanError> {
         let path = self.path_of_tree(dir)?;
-        let mut forgotten = Forgotten {
+        let mut forgotten = ForgetReport {
             path: path.clone(),
             usage: Usage::default(),
             faults: 0,
@@ -112,7 +112,7 @@ impl Catalogue {
         self: &Arc<Self>,
         dir: &Path,
         root: &RootRow,
-        forgotten: &mut Forgotten,
+        forgotten: &mut ForgetReport,
     ) -> Result<(), ScanError> {
         let path = &*forgotten.path;
         if self.may_be_watched(path)? {

@@ -39,13 +39,13 @@ use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
 use crate::path::{names_of, path_buf, rest_below};
-use crate::query::Changed;
+use crate::query::ReportedChange;
 use crate::rows::{ScanCounts, ScanRow, ScanState};
 use crate::timed_call::{ANSWER_WITHIN, call_within};
 use crate::walk::{Dir, Handle, Handles, Mounts, Walk, WalkSettings, stat_at};
-pub use follow::FileSeen;
+pub use follow::ObservedFile;
 pub(crate) use follow::{FileReader, Observer, Plan, Which};
-pub use forget::Forgotten;
+pub use forget::ForgetReport;
 use items::{ExaminedPiece, Work};
 use remove::Orphans;
 use roots::RootError;
@@ -64,15 +64,15 @@ pub struct ScanSettings {
     /// Whether to enter file systems mounted below the tree.
     pub cross_devices: bool,
     /// Whether to start over even if the last scan of the directory was stopped.
-    pub anew: bool,
+    pub restart: bool,
     /// Which files to read for their format.
     pub magic: Magic,
     /// Time limit for the first look at the directory. On a mount that hangs, the scan fails with
     /// [`CatalogueError::NoAnswer`].
     pub answer_within: Duration,
-    /// The last active stage, to find the slowest one. Any value but [`Until::Apply`] writes
+    /// The last active stage, to find the slowest one. Any value but [`LastStage::Apply`] writes
     /// nothing.
-    pub until: Until,
+    pub last_stage: LastStage,
 }
 
 /// Which files to read for their format, by their first bytes. A file is read once per version
@@ -90,7 +90,7 @@ pub enum Magic {
 
 /// The last active stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum LastStage {
     /// Names are listed.
     ReadDir,
     /// Names are examined.
@@ -111,10 +111,10 @@ impl Default for ScanSettings {
             stat_threads: cores.min(16),
             pending_max: 100_000,
             cross_devices: false,
-            anew: false,
+            restart: false,
             magic: Magic::Off,
             answer_within: ANSWER_WITHIN,
-            until: Until::Apply,
+            last_stage: LastStage::Apply,
         }
     }
 }
@@ -175,7 +175,7 @@ impl Shared {
 
 /// The result of a scan.
 #[derive(Debug, Clone)]
-pub struct Scanned {
+pub struct ScanReport {
     /// Its number.
     pub number: u64,
     /// Its row.
@@ -185,7 +185,7 @@ pub struct Scanned {
 }
 
 /// Receives differences, from several threads.
-type Listener = Arc<dyn Fn(Changed) + Send + Sync>;
+type Listener = Arc<dyn Fn(ReportedChange) + Send + Sync>;
 
 /// Maximum time that differences wait to be committed with others.
 const COMMIT_AGE: Duration = Duration::from_millis(300);
@@ -249,7 +249,7 @@ impl Catalogue {
         dir: &Path,
         settings: &ScanSettings,
         progress: &Progress,
-    ) -> Result<Scanned, ScanError> {
+    ) -> Result<ScanReport, ScanError> {
         self.scan_observed(dir, settings, progress, None)
     }
 
@@ -260,7 +260,7 @@ impl Catalogue {
         settings: &ScanSettings,
         progress: &Progress,
         observer: Option<Arc<dyn Observer>>,
-    ) -> Result<Scanned, ScanError> {
+    ) -> Result<ScanReport, ScanError> {
         let target = self.target(dir, settings.answer_within)?;
         let mut scan = self.begin(&target, settings, progress, None)?;
         scan.observer = observer;
@@ -273,7 +273,7 @@ impl Catalogue {
         let stages = scan.pass(&target, settings, &which)?;
         // A directory may have moved to a parent that had already been read. Directories that
         // changed since are read again.
-        if settings.until == Until::Apply && self.has_orphans()? {
+        if settings.last_stage == LastStage::Apply && self.has_orphans()? {
             scan.pass(&target, settings, &Which::NotRead)?;
         }
         scan.finish(&target, settings, stages)
@@ -289,7 +289,7 @@ impl Catalogue {
         dir: &Path,
         settings: &ScanSettings,
         progress: &Progress,
-        each: impl Fn(Changed) + Send + Sync + 'static,
+        each: impl Fn(ReportedChange) + Send + Sync + 'static,
     ) -> Result<ScanCounts, ScanError> {
         let target = self.target(dir, settings.answer_within)?;
         if self.root(&target.root)?.is_none() {
@@ -356,7 +356,7 @@ impl Catalogue {
         let begun = scans.into_iter().rev().find(|(_, row)| same(row));
         let (number, row, is_resumed) = match begun {
             Some((number, mut row))
-                if row.state == ScanState::Begun && !settings.anew && listener.is_none() =>
+                if row.state == ScanState::Begun && !settings.restart && listener.is_none() =>
             {
                 row.resumed += 1;
                 (number, row, true)
@@ -419,14 +419,14 @@ impl Scan {
         target: &Target,
         settings: &ScanSettings,
         mut stages: Vec<StageReport>,
-    ) -> Result<Scanned, ScanError> {
-        if settings.until == Until::Apply {
+    ) -> Result<ScanReport, ScanError> {
+        if settings.last_stage == LastStage::Apply {
             stages.push(self.remove_old(Orphans::All)?);
             self.end(target)?;
             self.catalogue.tables.settle().map_err(CatalogueError::from)?;
         }
         let row = self.row.lock().clone();
-        Ok(Scanned {
+        Ok(ScanReport {
             number: self.number,
             row,
             stages,
@@ -455,7 +455,7 @@ impl Scan {
         let visitor = Visits {
             scan: self,
             feeder,
-            until: settings.until,
+            until: settings.last_stage,
             which,
         };
         // With `cross_devices` every mount is entered, whatever its type.
@@ -477,7 +477,7 @@ impl Scan {
         if self.observer.is_some() && !self.is_root(target, &root).map_err(of_root)? {
             return Err(ScanError::Away { path: path.clone() });
         }
-        if settings.until == Until::Apply && self.listener.is_none() {
+        if settings.last_stage == LastStage::Apply && self.listener.is_none() {
             self.note_root(target, &root).map_err(of_root)?;
         }
         *self.root.lock() = Some(root.clone());
@@ -503,7 +503,7 @@ impl Scan {
         settings: &ScanSettings,
     ) -> Result<(Feeder<Work>, pipeline::Pipeline), pipeline::FlowError> {
         let scan = self.clone();
-        let stat = stage("STAT", Until::Stat, settings).threads(settings.stat_threads);
+        let stat = stage("STAT", LastStage::Stat, settings).threads(settings.stat_threads);
         let flow = Flow::<Work, Work>::new().stage(stat, move |_| {
             let scan = scan.clone();
             move |work, out| scan.stat_piece(work, out)
@@ -530,15 +530,18 @@ impl Scan {
         };
         let (b, c, d) = (self.clone(), self.clone(), self.clone());
         flow.by_key(|looked: &ExaminedPiece| looked.dir.visit)
-            .stage(stage("LOOKUP", Until::Lookup), move |_| {
+            .stage(stage("LOOKUP", LastStage::Lookup), move |_| {
                 let mut gatherer = gather::Gatherer::new(b.clone());
                 move |looked, out| gatherer.take(looked, out)
             })
-            .stage(stage("DIFF", Until::Diff).threads(threads_of_diff), move |_| {
-                let scan = c.clone();
-                move |up, out| scan.differ(up, out)
-            })
-            .batched(stage("APPLY", Until::Apply), batch, move |_| {
+            .stage(
+                stage("DIFF", LastStage::Diff).threads(threads_of_diff),
+                move |_| {
+                    let scan = c.clone();
+                    move |up, out| scan.differ(up, out)
+                },
+            )
+            .batched(stage("APPLY", LastStage::Apply), batch, move |_| {
                 let scan = d.clone();
                 move |all, _| scan.apply(all)
             })
@@ -563,19 +566,19 @@ impl Scan {
 }
 
 /// Returns the settings of a stage; disabled if the pipeline ends before it.
-fn stage(name: &'static str, until: Until, settings: &ScanSettings) -> StageSettings {
+fn stage(name: &'static str, until: LastStage, settings: &ScanSettings) -> StageSettings {
     let order = [
-        Until::ReadDir,
-        Until::Stat,
-        Until::Lookup,
-        Until::Diff,
-        Until::Apply,
+        LastStage::ReadDir,
+        LastStage::Stat,
+        LastStage::Lookup,
+        LastStage::Diff,
+        LastStage::Apply,
     ];
-    let place = |until: Until| order.iter().position(|at| *at == until);
+    let place = |until: LastStage| order.iter().position(|at| *at == until);
     // Most directories are small, so the queues are bounded by bytes.
     StageSettings::new(name)
         .queue(1 << 12, pending_bytes(settings).max(1 << 20))
-        .off(place(until) > place(settings.until))
+        .off(place(until) > place(settings.last_stage))
 }
 
 /// Approximate bytes of names between the stages.

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::follow::{Observer, Which};
 use super::items::Work;
-use super::{Scan, Until};
+use super::{LastStage, Scan};
 use crate::attributes::{FileId, Kind};
 use crate::rows::{DirRow, Stamp};
 use crate::walk::{Handle, KnownDir, Piece, Visitor};
@@ -17,7 +17,7 @@ use crate::walk::{Handle, KnownDir, Piece, Visitor};
 pub(super) struct Visits<'a> {
     pub(super) scan: &'a Scan,
     pub(super) feeder: Feeder<Work>,
-    pub(super) until: Until,
+    pub(super) until: LastStage,
     pub(super) which: &'a Which,
 }
 
@@ -70,7 +70,7 @@ impl Visitor for Visits<'_> {
     }
 
     fn piece(&self, piece: Piece) -> Result<(), Stopped> {
-        if self.until == Until::ReadDir {
+        if self.until == LastStage::ReadDir {
             return Ok(());
         }
         self.feeder.send(Work(piece))

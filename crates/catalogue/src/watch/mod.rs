@@ -23,12 +23,12 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::attributes::FileId;
-use crate::catalogue::{Catalogue, CatalogueSettings, wait_max, when_free};
+use crate::catalogue::{Catalogue, CatalogueSettings, retry_while_in_use, wait_max};
 use crate::error::{CatalogueError, ScanError};
 use crate::objects::is_address;
 use crate::path::rest_below;
 use crate::rows::ScanCounts;
-use crate::scan::{FileReader, FileSeen, Progress, ScanSettings};
+use crate::scan::{FileReader, ObservedFile, Progress, ScanSettings};
 use crate::watch_heartbeat::WatchHeartbeat;
 use crate::watch_row::StaleReason;
 use events::{EventCounts, Watches};
@@ -75,7 +75,7 @@ impl Default for WatchSettings {
 
 /// Events reported by a running watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
+pub enum WatchEvent {
     /// A whole tree is being read.
     Scanning {
         /// Its path.
@@ -216,7 +216,7 @@ impl Watch {
             return Err(WatchError::Watched { dir: dir.to_owned() });
         }
         // Queries hold the catalogue for a moment only.
-        let catalogue = when_free(wait_max(dir), || Catalogue::create(dir, &settings.catalogue))?;
+        let catalogue = retry_while_in_use(wait_max(dir), || Catalogue::create(dir, &settings.catalogue))?;
         let alive = WatchHeartbeat::take(dir, watch_ms)?;
         let mut alive = alive.ok_or_else(|| WatchError::Watched { dir: dir.to_owned() })?;
         // From now on readers know its number. It has not called any tree current.
@@ -262,7 +262,11 @@ impl Watch {
     /// Calls `tell`, from several threads, with each regular file whose name `wants` accepts in
     /// every directory that the watch reads: after a change in the directory, and in every scan.
     /// The call precedes the commit of the change and may be repeated for the same file.
-    pub fn tell_files(&self, wants: fn(&[u8]) -> bool, tell: impl Fn(FileSeen) + Send + Sync + 'static) {
+    pub fn observe_files(
+        &self,
+        wants: fn(&[u8]) -> bool,
+        tell: impl Fn(ObservedFile) + Send + Sync + 'static,
+    ) {
         let tell = Box::new(tell);
         self.watches.read_by(FileReader { wants, tell });
     }
@@ -276,7 +280,7 @@ impl Watch {
     ///
     /// # Errors
     /// Errors of the catalogue. Read errors of a tree are recorded there.
-    pub fn run(mut self, progress: &Progress, mut tell: impl FnMut(Note)) -> Result<(), WatchError> {
+    pub fn run(mut self, progress: &Progress, mut tell: impl FnMut(WatchEvent)) -> Result<(), WatchError> {
         let watches = self.watches.clone();
         let deaf = std::sync::atomic::AtomicBool::new(false);
         let deaf_for = std::sync::atomic::Ordering::Relaxed;
@@ -313,7 +317,7 @@ impl Watch {
         &mut self,
         progress: &Progress,
         can_hear: &dyn Fn() -> bool,
-        tell: &mut dyn FnMut(Note),
+        tell: &mut dyn FnMut(WatchEvent),
     ) -> Result<(), WatchError> {
         let mut beat_due = system::now();
         while !progress.is_stopped() && can_hear() {
@@ -366,12 +370,12 @@ impl Watch {
     }
 
     /// Marks all trees as stale if events were lost. Returns whether a file system was unmounted.
-    fn note_losses(&mut self, tell: &mut dyn FnMut(Note)) -> bool {
+    fn note_losses(&mut self, tell: &mut dyn FnMut(WatchEvent)) -> bool {
         let heard = self.watches.event_counts();
         if heard.overflows > self.handled.overflows {
             for tree in &mut self.trees {
                 tree.mark_stale(StaleReason::Overflow, self.settings.quiet);
-                tell(Note::Stale {
+                tell(WatchEvent::Stale {
                     path: tree.path_buf(),
                     reason: StaleReason::Overflow,
                 });
@@ -383,7 +387,7 @@ impl Watch {
     }
 
     /// Opens the catalogue; `None` while another process has it open.
-    fn open(&mut self, tell: &mut dyn FnMut(Note)) -> Result<Option<Arc<Catalogue>>, WatchError> {
+    fn open(&mut self, tell: &mut dyn FnMut(WatchEvent)) -> Result<Option<Arc<Catalogue>>, WatchError> {
         let now = system::now();
         if self.busy.retry_at.is_some_and(|at| now < at) {
             return Ok(None);
@@ -400,7 +404,7 @@ impl Watch {
                 // Short queries are not reported.
                 if self.busy.delay == Duration::from_secs(1) && !self.busy.is_told {
                     self.busy.is_told = true;
-                    tell(Note::Waiting);
+                    tell(WatchEvent::Waiting);
                 }
                 Ok(None)
             }

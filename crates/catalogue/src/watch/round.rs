@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use super::{Note, Watch, WatchError, system};
+use super::{Watch, WatchError, WatchEvent, system};
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::change::Change;
@@ -32,7 +32,7 @@ impl Watch {
         &mut self,
         looks_for_trees: bool,
         progress: &Progress,
-        tell: &mut dyn FnMut(Note),
+        tell: &mut dyn FnMut(WatchEvent),
     ) -> Result<(), WatchError> {
         let now = system::now();
         // Gives other processes a turn.
@@ -74,7 +74,7 @@ impl Watch {
         drop(catalogue);
         self.closed_until = system::now() + self.settings.quiet;
         if counts.added + counts.removed + counts.changed > 0 {
-            tell(Note::Committed { counts });
+            tell(WatchEvent::Committed { counts });
         }
         Ok(())
     }
@@ -82,7 +82,7 @@ impl Watch {
     fn look_for_trees(
         &mut self,
         catalogue: &Catalogue,
-        tell: &mut dyn FnMut(Note),
+        tell: &mut dyn FnMut(WatchEvent),
     ) -> Result<(), WatchError> {
         for tree in &mut self.trees {
             // A manual scan may have accepted another directory.
@@ -94,7 +94,7 @@ impl Watch {
             let was_away = std::mem::replace(&mut tree.is_away, is_away);
             if tree.is_away != was_away {
                 tree.mark_stale(StaleReason::Away, Duration::ZERO);
-                tell(Note::Stale {
+                tell(WatchEvent::Stale {
                     path: tree.path_buf(),
                     reason: StaleReason::Away,
                 });
@@ -109,7 +109,7 @@ impl Watch {
         catalogue: &Arc<Catalogue>,
         at: usize,
         progress: &Progress,
-        tell: &mut dyn FnMut(Note),
+        tell: &mut dyn FnMut(WatchEvent),
     ) -> Result<ScanCounts, WatchError> {
         let observer: Arc<dyn Observer> = self.watches.clone();
         self.watches.begin_round();
@@ -119,11 +119,11 @@ impl Watch {
         let is_whole = system::now() >= self.trees[at].whole_due;
         let mut is_all_read = is_whole;
         let result = if is_whole {
-            tell(Note::Scanning { path: path.clone() });
+            tell(WatchEvent::Scanning { path: path.clone() });
             // A stopped scan is not resumed, because its directories may have changed since; a
             // first scan is.
             let settings = ScanSettings {
-                anew: self.trees[at].root.is_some(),
+                restart: self.trees[at].root.is_some(),
                 ..self.settings.scan.clone()
             };
             let scanned = catalogue.scan_observed(&path, &settings, progress, Some(observer));
@@ -159,7 +159,7 @@ impl Watch {
             let is_limited = self.watches.event_counts().refused > refused;
             if is_all_read && !is_limited {
                 tree.is_current(since_ms);
-                tell(Note::Current {
+                tell(WatchEvent::Current {
                     path,
                     watched: self.watches.len(),
                 });
@@ -175,7 +175,7 @@ impl Watch {
     }
 
     /// Marks a tree as stale if some of its directories cannot be watched.
-    fn note_refusals(&mut self, at: usize, tell: &mut dyn FnMut(Note)) {
+    fn note_refusals(&mut self, at: usize, tell: &mut dyn FnMut(WatchEvent)) {
         let heard = self.watches.event_counts();
         if heard.refused == self.refused {
             return;
@@ -185,7 +185,7 @@ impl Watch {
         tree.mark_stale(StaleReason::Limit, self.settings.scan_after);
         if is_news {
             let error = heard.refusal.filter(|errno| *errno != Errno::NOSPC);
-            tell(Note::Limit {
+            tell(WatchEvent::Limit {
                 watched: self.watches.len(),
                 error: error.map(|errno| std::io::Error::from(errno).to_string()),
             });
@@ -197,7 +197,7 @@ impl Watch {
         &mut self,
         at: usize,
         result: Result<T, ScanError>,
-        tell: &mut dyn FnMut(Note),
+        tell: &mut dyn FnMut(WatchEvent),
     ) -> Result<Option<T>, WatchError> {
         let tree = &mut self.trees[at];
         match result {
@@ -210,7 +210,7 @@ impl Watch {
             ) if tree.root.is_some() => {
                 tree.is_away = true;
                 tree.mark_stale(StaleReason::Away, Duration::ZERO);
-                tell(Note::Stale {
+                tell(WatchEvent::Stale {
                     path: tree.path_buf(),
                     reason: StaleReason::Away,
                 });
@@ -225,7 +225,7 @@ impl Watch {
         &mut self,
         catalogue: &Arc<Catalogue>,
         progress: &Progress,
-        tell: &mut dyn FnMut(Note),
+        tell: &mut dyn FnMut(WatchEvent),
     ) -> Result<ScanCounts, WatchError> {
         // Every earlier change has an event by now.
         let since_ms = system::time_ms();
@@ -249,7 +249,7 @@ impl Watch {
         &mut self,
         catalogue: &Arc<Catalogue>,
         progress: &Progress,
-        tell: &mut dyn FnMut(Note),
+        tell: &mut dyn FnMut(WatchEvent),
     ) -> Result<ScanCounts, WatchError> {
         let observer: Arc<dyn Observer> = self.watches.clone();
         self.watches.catch_up().map_err(system)?;

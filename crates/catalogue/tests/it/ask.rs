@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use catalogue::{FirstBy, Found, Go, Kind, Usage, Weight, What};
+use catalogue::{ChangeKind, ChildOrder, FileOrder, Kind, PathEntry, Usage, Visit};
 
 use crate::model::{Mutator, Rig, is_dir};
 
-fn all(rig: &Rig) -> Vec<Found> {
+fn all(rig: &Rig) -> Vec<PathEntry> {
     let mut all = Vec::new();
     let top = rig.catalogue.locate(&rig.path()).unwrap().unwrap();
-    let list = |found: &Found| {
+    let list = |found: &PathEntry| {
         all.push(found.clone());
-        Ok::<_, catalogue::CatalogueError>(Go::On)
+        Ok::<_, catalogue::CatalogueError>(Visit::Descend)
     };
     rig.catalogue.each(top, list).unwrap();
     all
@@ -52,9 +52,9 @@ fn the_first_of_many_are_those_of_a_look_at_all() {
                     .into_iter()
                     .map(|found| found.attributes)
             };
-            let found: Vec<u64> = first(FirstBy::Size).map(|file| file.size_bytes).collect();
+            let found: Vec<u64> = first(FileOrder::Size).map(|file| file.size_bytes).collect();
             assert!(found == sizes[..count], "{count} by size");
-            let found: Vec<i64> = first(FirstBy::Age).map(|file| file.modified_ns).collect();
+            let found: Vec<i64> = first(FileOrder::Age).map(|file| file.modified_ns).collect();
             assert!(found == times[..count], "{count} by age");
         }
         let mut dirs: Vec<i64> = all
@@ -100,7 +100,7 @@ fn the_oldest_of_one_day_are_those_of_a_look_at_all() {
             times.sort();
             for count in [1, 5, times.len()] {
                 let count = count.min(times.len());
-                let found = rig.catalogue.first_files(FirstBy::Age, count).unwrap();
+                let found = rig.catalogue.first_files(FileOrder::Age, count).unwrap();
                 let found: Vec<i64> = found.iter().map(|found| found.attributes.modified_ns).collect();
                 assert_eq!(found, times[..count]);
             }
@@ -147,13 +147,13 @@ fn what_changed_since_is_told() {
         let root = root.as_os_str().as_encoded_bytes();
         rig.catalogue
             .changes_since(since_ms, |row| {
-                if row.kind != Kind::Directory || row.what != What::Changed {
+                if row.kind != Kind::Directory || row.what != ChangeKind::Changed {
                     let path = String::from_utf8(row.path[root.len()..].to_vec()).unwrap();
                     rows.push((row.what, path, row.size_bytes));
                 }
             })
             .unwrap();
-        rows.retain(|row| row.1 != "/dir" || row.0 != What::Changed);
+        rows.retain(|row| row.1 != "/dir" || row.0 != ChangeKind::Changed);
         rows.sort();
         rows
     };
@@ -167,11 +167,11 @@ fn what_changed_since_is_told() {
     assert_eq!(size("/dir/inner/file"), (3, 0));
     let names: Vec<_> = changes(0).into_iter().map(|row| (row.0, row.1)).collect();
     let expected = [
-        (What::Added, "/new"),
-        (What::Removed, "/dir"),
-        (What::Removed, "/dir/inner"),
-        (What::Removed, "/dir/inner/file"),
-        (What::Changed, "/grows"),
+        (ChangeKind::Added, "/new"),
+        (ChangeKind::Removed, "/dir"),
+        (ChangeKind::Removed, "/dir/inner"),
+        (ChangeKind::Removed, "/dir/inner/file"),
+        (ChangeKind::Changed, "/grows"),
     ];
     assert_eq!(names, expected.map(|(what, path)| (what, path.to_owned())));
     assert_eq!(changes(scanned.row.ended_ms + 1), []);
@@ -202,10 +202,10 @@ fn names_in_a_directory_are_the_heaviest_and_the_sum_of_the_others() {
             .filter(|found| found.attributes.kind == Kind::Directory)
         {
             let whole = rig.catalogue.usage(dir).unwrap();
-            for by in [Weight::Size, Weight::Entries] {
+            for by in [ChildOrder::Size, ChildOrder::Entries] {
                 let weight = |usage: &Usage| match by {
-                    Weight::Size => usage.size_bytes,
-                    Weight::Entries => usage.entries,
+                    ChildOrder::Size => usage.size_bytes,
+                    ChildOrder::Entries => usage.entries,
                 };
                 let every = rig.catalogue.children(dir, by, usize::MAX).unwrap();
                 assert_eq!(every.others, 0);

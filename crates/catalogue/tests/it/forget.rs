@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use catalogue::{Attributes, Digest, FileVersion, Forgotten, LogBatch, Progress, ScanError, Usage};
+use catalogue::{Attributes, Digest, FileVersion, ForgetReport, LogBatch, Progress, ScanError, Usage};
 
 use crate::model::{Dice, Mutator, Rig, Row, catalogued};
 
-fn forget(rig: &Rig, path: &Path) -> Result<Forgotten, ScanError> {
+fn forget(rig: &Rig, path: &Path) -> Result<ForgetReport, ScanError> {
     rig.catalogue.forget(path, &Progress::default())
 }
 
 /// Records a digest of a file, as a policy does.
 fn note_digest(rig: &Rig, file: &Attributes) {
     let digest = Digest {
-        seen: FileVersion::of(file),
+        version: FileVersion::of(file),
         sha256: [7; 32],
         verified_ms: 1,
         damaged_ms: None,

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use catalogue::{Catalogue, CatalogueSettings, Found, Go, Kind, Progress, ScanSettings, Scanned};
+use catalogue::{Catalogue, CatalogueSettings, Kind, PathEntry, Progress, ScanReport, ScanSettings, Visit};
 use tempfile::TempDir;
 
 /// A small deterministic random generator.
@@ -66,7 +66,7 @@ pub(crate) fn listed(root: &Path) -> BTreeMap<Vec<u8>, Row> {
     rows
 }
 
-fn row(found: &Found) -> Row {
+fn row(found: &PathEntry) -> Row {
     let file = &found.attributes;
     let modified = i128::from(file.modified_ns);
     let (size, links) = (file.size_bytes, u64::from(file.links));
@@ -91,7 +91,7 @@ pub(crate) fn catalogued(catalogue: &Catalogue, root: &Path) -> BTreeMap<Vec<u8>
     catalogue
         .each::<catalogue::CatalogueError>(top, |found| {
             assert!(rows.insert(found.path.clone(), row(found)).is_none(), "twice");
-            Ok(Go::On)
+            Ok(Visit::Descend)
         })
         .unwrap();
     rows
@@ -135,11 +135,11 @@ impl Rig {
         self.catalogue = Arc::new(Catalogue::open(self.state.path(), &settings).unwrap());
     }
 
-    pub(crate) fn scan(&self) -> Scanned {
+    pub(crate) fn scan(&self) -> ScanReport {
         self.scan_of(&self.path())
     }
 
-    pub(crate) fn scan_of(&self, path: &Path) -> Scanned {
+    pub(crate) fn scan_of(&self, path: &Path) -> ScanReport {
         self.catalogue
             .scan(path, &self.settings, &Progress::default())
             .unwrap()
@@ -277,6 +277,6 @@ impl Mutator {
 }
 
 /// Returns whether an entry is a directory.
-pub(crate) fn is_dir(found: &Found) -> bool {
+pub(crate) fn is_dir(found: &PathEntry) -> bool {
     found.attributes.kind == Kind::Directory
 }

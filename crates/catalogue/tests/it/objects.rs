@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use catalogue::{
-    Address, Catalogue, CatalogueError, CatalogueSettings, Changed, Go, Kind, NO_OWNER, Object, Objects,
-    ObjectsPage, Progress, ScanError, ScanSettings, ScanState, Scanned, Until, What,
+    Address, Catalogue, CatalogueError, CatalogueSettings, ChangeKind, Kind, LastStage, NO_OWNER, Object,
+    Objects, ObjectsPage, Progress, ReportedChange, ScanError, ScanReport, ScanSettings, ScanState, Visit,
 };
 use parking_lot::Mutex;
 use tempfile::TempDir;
@@ -138,7 +138,7 @@ impl Rig {
             .insert(key.into(), (size_bytes, 1_700_000_000_000_000_000));
     }
 
-    fn scan_with(&self, address: &str, progress: &Progress) -> Result<Scanned, ScanError> {
+    fn scan_with(&self, address: &str, progress: &Progress) -> Result<ScanReport, ScanError> {
         self.bucket.pages.store(0, Relaxed);
         self.bucket.listed.store(0, Relaxed);
         let address = Address::new(address.as_bytes(), "here").unwrap();
@@ -146,7 +146,7 @@ impl Rig {
             .scan_objects(&address, &self.bucket, &self.settings, progress)
     }
 
-    fn scan(&self, address: &str) -> Scanned {
+    fn scan(&self, address: &str) -> ScanReport {
         self.scan_with(address, &Progress::default()).unwrap()
     }
 
@@ -175,7 +175,7 @@ impl Rig {
                 let key = (found.path.clone(), file.kind.letter());
                 let row = (file.size_bytes, file.blocks, file.modified_ns);
                 assert!(rows.insert(key, row).is_none(), "{:?} twice", found.path);
-                Ok(Go::On)
+                Ok(Visit::Descend)
             })
             .unwrap();
         rows
@@ -402,7 +402,7 @@ fn directories_that_were_read_are_passed_over() {
     rig.bucket.trouble = Trouble::Fails(45);
     rig.scan_with("s3://b/in", &Progress::default()).unwrap_err();
     rig.bucket.trouble = Trouble::None;
-    rig.settings.anew = true;
+    rig.settings.restart = true;
     rig.scan("s3://b/in");
     assert_eq!(rig.bucket.listed.load(Relaxed), 6000);
     rig.check("in");
@@ -543,7 +543,7 @@ fn what_differs_is_told_and_nothing_changed() {
         change(&mut rig.bucket.objects, &mut dice, 50);
         let now = expected(&rig.bucket.objects, "");
         let epoch = rig.catalogue.epoch().unwrap();
-        let told: Arc<Mutex<Vec<Changed>>> = Arc::default();
+        let told: Arc<Mutex<Vec<ReportedChange>>> = Arc::default();
         let sink = told.clone();
         let address = Address::new(b"s3://b", "here").unwrap();
         let each = move |changed| sink.lock().push(changed);
@@ -558,13 +558,13 @@ fn what_differs_is_told_and_nothing_changed() {
         let mut differing = BTreeSet::new();
         for key in before.keys().chain(now.keys()) {
             let what = match (before.get(key), now.get(key)) {
-                (None, _) => What::Added,
-                (_, None) => What::Removed,
-                (before, now) if before != now => What::Changed,
+                (None, _) => ChangeKind::Added,
+                (_, None) => ChangeKind::Removed,
+                (before, now) if before != now => ChangeKind::Changed,
                 _ => continue,
             };
             // For a removed directory, only the directory itself is reported.
-            let is_below_gone = what == What::Removed
+            let is_below_gone = what == ChangeKind::Removed
                 && before.keys().any(|(dir, kind)| {
                     let rest = key.0.strip_prefix(&**dir);
                     *kind == 'd'
@@ -589,8 +589,13 @@ fn what_differs_is_told_and_nothing_changed() {
 fn a_stage_that_is_switched_off_writes_nothing() {
     let mut rig = Rig::new(10);
     change(&mut rig.bucket.objects, &mut Dice::new(1), 200);
-    for until in [Until::ReadDir, Until::Stat, Until::Lookup, Until::Diff] {
-        rig.settings.until = until;
+    for until in [
+        LastStage::ReadDir,
+        LastStage::Stat,
+        LastStage::Lookup,
+        LastStage::Diff,
+    ] {
+        rig.settings.last_stage = until;
         let scanned = rig.scan("s3://b");
         assert_eq!(scanned.stages[0].done, rig.bucket.objects.len() as u64);
         assert_eq!(rig.catalogue.epoch().unwrap(), 0);
@@ -616,7 +621,10 @@ fn directories_and_objects_are_in_one_catalogue() {
     crate::model::Rig::check_beside(&rig.catalogue, &tree.path());
     // Entries directly in a directory have the same names as in paths.
     let top = rig.catalogue.locate(Path::new("s3://b/")).unwrap().unwrap();
-    let children = rig.catalogue.children(&top, catalogue::Weight::Size, 10).unwrap();
+    let children = rig
+        .catalogue
+        .children(&top, catalogue::ChildOrder::Size, 10)
+        .unwrap();
     let names: Vec<_> = children
         .first
         .iter()

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use catalogue::{Changed, FileId, Kind, Progress, What, with_renames};
+use catalogue::{ChangeKind, FileId, Kind, Progress, ReportedChange, join_renames};
 
 use crate::model::{Mutator, Rig};
 
@@ -18,14 +18,14 @@ fn has_births(rig: &Rig) -> bool {
     has
 }
 
-fn since(rig: &Rig) -> Vec<Changed> {
+fn since(rig: &Rig) -> Vec<ReportedChange> {
     let mut changes = Vec::new();
     rig.catalogue.changes_since(0, |row| changes.push(row)).unwrap();
     changes
 }
 
-fn on_disk(rig: &Rig) -> Vec<Changed> {
-    let found: Arc<Mutex<Vec<Changed>>> = Arc::default();
+fn on_disk(rig: &Rig) -> Vec<ReportedChange> {
+    let found: Arc<Mutex<Vec<ReportedChange>>> = Arc::default();
     let sink = found.clone();
     rig.catalogue
         .compare(&rig.path(), &rig.settings, &Progress::default(), move |row| {
@@ -37,12 +37,12 @@ fn on_disk(rig: &Rig) -> Vec<Changed> {
 }
 
 /// Renders changes as text, without directories of which only the times changed.
-fn words(rig: &Rig, changes: Vec<Changed>) -> Vec<String> {
+fn words(rig: &Rig, changes: Vec<ReportedChange>) -> Vec<String> {
     let root = rig.path();
     let path = |path: &[u8]| String::from_utf8_lossy(&path[root.as_os_str().len() + 1..]).into_owned();
-    let mut words: Vec<String> = with_renames(changes)
+    let mut words: Vec<String> = join_renames(changes)
         .into_iter()
-        .filter(|row| row.kind != Kind::Directory || row.what != What::Changed)
+        .filter(|row| row.kind != Kind::Directory || row.what != ChangeKind::Changed)
         .map(|row| {
             let mut words = format!("{:?} {}", row.what, path(&row.path)).to_lowercase();
             if let Some(from) = &row.from {
@@ -261,16 +261,19 @@ fn changes_with_renames_lead_from_one_state_to_the_next() {
             mutator.steps(60);
             rig.scan();
             let plain = since(&rig).split_off(known);
-            let sum = |changes: &[Changed]| -> i128 {
-                let difference = |row: &Changed| {
+            let sum = |changes: &[ReportedChange]| -> i128 {
+                let difference = |row: &ReportedChange| {
                     let replaced = i128::from(row.replaced_size_bytes.unwrap_or(0));
                     i128::from(row.size_bytes.1) - i128::from(row.size_bytes.0) - replaced
                 };
                 changes.iter().map(difference).sum()
             };
-            let joined = with_renames(plain.clone());
+            let joined = join_renames(plain.clone());
             assert_eq!(sum(&joined), sum(&plain), "seed {seed}");
-            renames += joined.iter().filter(|row| row.what == What::Renamed).count();
+            renames += joined
+                .iter()
+                .filter(|row| row.what == ChangeKind::Renamed)
+                .count();
             follow(before, &joined, &state(&rig));
         }
         assert!(
@@ -289,13 +292,13 @@ fn state(rig: &Rig) -> State {
     rig.catalogue
         .each::<catalogue::CatalogueError>(top, |found| {
             state.insert(found.path.clone(), found.attributes.id);
-            Ok(catalogue::Go::On)
+            Ok(catalogue::Visit::Descend)
         })
         .unwrap();
     state
 }
 
-fn follow(before: State, changes: &[Changed], after: &State) {
+fn follow(before: State, changes: &[ReportedChange], after: &State) {
     let mut names: BTreeMap<Vec<u8>, Option<FileId>> = before
         .iter()
         .map(|(path, id)| (path.clone(), Some(*id)))
@@ -305,7 +308,7 @@ fn follow(before: State, changes: &[Changed], after: &State) {
     let mut comes: Vec<(Vec<u8>, Option<FileId>)> = Vec::new();
     for row in changes {
         match (row.what, &row.from) {
-            (What::Renamed, Some(from)) => {
+            (ChangeKind::Renamed, Some(from)) => {
                 let went: Vec<Vec<u8>> = names
                     .keys()
                     .filter(|path| is_at_or_below(path, from))
@@ -325,7 +328,7 @@ fn follow(before: State, changes: &[Changed], after: &State) {
                 }
                 comes.push((row.path.clone(), before.get(from).copied()));
             }
-            (What::Removed, _) => {
+            (ChangeKind::Removed, _) => {
                 names.remove(&row.path);
             }
             _ => comes.push((row.path.clone(), None)),

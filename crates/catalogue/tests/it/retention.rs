@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use catalogue::{
-    ActRow, ActState, ActionKind, Attributes, Digest, FileId, FileVersion, Go, Kind, LogBatch, RunRow,
+    ActRow, ActState, ActionKind, Attributes, Digest, FileId, FileVersion, Kind, LogBatch, RunRow, Visit,
 };
 
 use crate::model::{Dice, Rig};
@@ -49,7 +49,7 @@ fn act_row(action: &str, state: ActState, id: FileId, at_ms: i64) -> ActRow {
         at_ms,
         path: b"/tree/file".to_vec(),
         to: Vec::new(),
-        seen: FileVersion {
+        version: FileVersion {
             id,
             ..FileVersion::default()
         },
@@ -60,7 +60,7 @@ fn act_row(action: &str, state: ActState, id: FileId, at_ms: i64) -> ActRow {
 
 fn digest(id: FileId) -> Digest {
     Digest {
-        seen: FileVersion {
+        version: FileVersion {
             id,
             ..FileVersion::default()
         },
@@ -79,7 +79,7 @@ fn files_of(rig: &Rig) -> Vec<Attributes> {
             if found.attributes.kind == Kind::File {
                 files.push(found.attributes.clone());
             }
-            Ok(Go::On)
+            Ok(Visit::Descend)
         })
         .unwrap();
     files
@@ -270,7 +270,7 @@ fn digests_are_kept_of_files_in_trees_and_of_what_can_be_taken_back() {
                                 act.action,
                                 ActionKind::Delete | ActionKind::Release | ActionKind::Move
                             );
-                        act.seen.id == *id && (is_open || act.state == ActState::Begun)
+                        act.version.id == *id && (is_open || act.state == ActState::Begun)
                     })
             };
             let before = digests.len();

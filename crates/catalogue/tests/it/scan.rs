@@ -238,12 +238,12 @@ fn a_stage_that_is_switched_off_writes_nothing() {
     let mut rig = Rig::new();
     Mutator::new(&rig.path(), 1).steps(200);
     for until in [
-        catalogue::Until::ReadDir,
-        catalogue::Until::Stat,
-        catalogue::Until::Lookup,
-        catalogue::Until::Diff,
+        catalogue::LastStage::ReadDir,
+        catalogue::LastStage::Stat,
+        catalogue::LastStage::Lookup,
+        catalogue::LastStage::Diff,
     ] {
-        rig.settings.until = until;
+        rig.settings.last_stage = until;
         let scanned = rig.scan();
         assert!(scanned.stages[0].done > 50);
         assert_eq!(rig.catalogue.epoch().unwrap(), 0);

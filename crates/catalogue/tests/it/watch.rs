@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use catalogue::{
-    Catalogue, CatalogueError, CatalogueSettings, Note, Progress, ScanSettings, StaleReason, Watch,
-    WatchError, WatchSettings,
+    Catalogue, CatalogueError, CatalogueSettings, Progress, ScanSettings, StaleReason, Watch, WatchError,
+    WatchEvent, WatchSettings,
 };
 
 use crate::model::{Mutator, Rig, catalogued, listed};
@@ -25,7 +25,7 @@ fn quick() -> WatchSettings {
 /// A watch on a separate thread.
 struct Running {
     progress: Progress,
-    notes: Receiver<Note>,
+    notes: Receiver<WatchEvent>,
     thread: JoinHandle<Result<(), WatchError>>,
 }
 
@@ -54,7 +54,7 @@ impl Running {
 
     /// Waits for a note that satisfies `is_it`.
     #[track_caller]
-    fn wait_for(&self, is_it: impl Fn(&Note) -> bool) -> Note {
+    fn wait_for(&self, is_it: impl Fn(&WatchEvent) -> bool) -> WatchEvent {
         let mut seen = Vec::new();
         loop {
             match self.notes.recv_timeout(Duration::from_secs(30)) {
@@ -66,7 +66,7 @@ impl Running {
     }
 
     fn wait_until_current(&self) {
-        self.wait_for(|note| matches!(note, Note::Current { .. }));
+        self.wait_for(|note| matches!(note, WatchEvent::Current { .. }));
     }
 
     #[track_caller]
@@ -196,10 +196,10 @@ fn directories_beyond_the_limit_of_watches_are_swept() {
         scan_after_max: Duration::from_millis(400),
         ..quick()
     });
-    let limit = running.wait_for(|note| matches!(note, Note::Limit { .. }));
+    let limit = running.wait_for(|note| matches!(note, WatchEvent::Limit { .. }));
     assert_eq!(
         limit,
-        Note::Limit {
+        WatchEvent::Limit {
             watched: 4,
             error: None
         }
@@ -227,8 +227,8 @@ fn a_directory_that_is_renamed_keeps_what_is_below_it() {
     let running = places.watch(quick());
     running.wait_until_current();
     fs::rename(&from, &to).unwrap();
-    let Note::Committed { counts } =
-        running.wait_for(|note| matches!(note, Note::Committed { counts } if counts.removed > 0))
+    let WatchEvent::Committed { counts } =
+        running.wait_for(|note| matches!(note, WatchEvent::Committed { counts } if counts.removed > 0))
     else {
         unreachable!();
     };
@@ -282,7 +282,7 @@ fn a_tree_that_is_away_is_not_emptied() {
     running.wait_for(|note| {
         matches!(
             note,
-            Note::Stale {
+            WatchEvent::Stale {
                 reason: StaleReason::Away,
                 ..
             }
@@ -292,7 +292,7 @@ fn a_tree_that_is_away_is_not_emptied() {
     fs::write(aside.join("dir/meanwhile"), b"x").unwrap();
     fs::remove_dir(&root).unwrap();
     fs::rename(&aside, &root).unwrap();
-    running.wait_for(|note| matches!(note, Note::Committed { counts } if counts.added > 0));
+    running.wait_for(|note| matches!(note, WatchEvent::Committed { counts } if counts.added > 0));
     assert_eq!(catalogued(&places.open(), &root).len(), 4);
     running.end();
 }

@@ -101,7 +101,7 @@ pub(crate) fn decide(found: &StartInputs<'_>) -> Result<Decision, StartError> {
         held_before: held_before && placed(id),
         makes_directory: settings.makes_volumes && makes_directory(id),
         begins: settings.makes_volumes || placed(id),
-        furnish: None,
+        write_node_files: None,
     });
     Ok(Decision::Join(Box::new(Membership {
         volumes: volumes.collect(),

@@ -12,7 +12,7 @@ use http::{HeaderMap, Method};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use store::LayoutTag;
-use store_protocol::{ByteStream, ReplicaRead, UploadRead, VolumeAsk};
+use store_protocol::{ByteStream, ReplicaRead, UploadRead, VolumeRequest};
 
 use super::auth::{Gate, Signed};
 use super::requests::{NodeRequest, StreamRequest, WholeHead};
@@ -36,7 +36,7 @@ pub enum Ask {
 /// If it cannot be parsed.
 pub fn ask(kind: Ask, json: &[u8]) -> io::Result<Vec<u8>> {
     match kind {
-        Ask::Volume => again::<VolumeAsk>(json),
+        Ask::Volume => again::<VolumeRequest>(json),
         Ask::Stream => again::<StreamRequest>(json),
         Ask::Node => again::<NodeRequest>(json),
     }

@@ -13,8 +13,8 @@ use http::Response;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use store_protocol::{
-    BLOCK_BYTES, BlockTable, ByteStream, Key, Meta, OperationSpec, Purpose, Receipt, ReplicaRead, Surveyed,
-    UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
+    BLOCK_BYTES, BlockTable, ByteStream, Key, Meta, OperationSpec, Purpose, Receipt, ReplicaRead,
+    SurveyEntry, UploadId, UploadRead, Version, Volume, VolumeError, VolumeId, VolumeRequest, VolumeResponse,
 };
 use tokio::time::timeout;
 
@@ -37,7 +37,11 @@ impl RemoteVolume {
     }
 
     /// Checks that a survey has at least one partition (if any was requested) and at most `most`.
-    fn checked(&self, found: Vec<Vec<Surveyed>>, most: usize) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+    fn checked(
+        &self,
+        found: Vec<Vec<SurveyEntry>>,
+        most: usize,
+    ) -> Result<Vec<Vec<SurveyEntry>>, VolumeError> {
         if found.len() > most || found.is_empty() != (most == 0) {
             let detail = format!("a survey of {} partitions: expected 1 to {most}", found.len());
             return Err(self.unreachable(detail));
@@ -145,14 +149,14 @@ impl Volume for RemoteVolume {
         &self.id
     }
 
-    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+    async fn call(&self, ask: VolumeRequest) -> Result<VolumeResponse, VolumeError> {
         let spec = ask.spec();
         let asked = async {
             let answer = self.peer.ask_raw(spec, &self.path(spec), &ask).await?;
             self.peer.json_as(&ask, answer).await
         };
         match (&ask, asked.await.map_err(|failure| self.error(failure))?) {
-            (VolumeAsk::Survey { partitions }, VolumeAnswer::Survey(found)) => {
+            (VolumeRequest::Survey { partitions }, VolumeResponse::Survey(found)) => {
                 Ok(self.checked(found, partitions.len())?.into())
             }
             (_, answer) => Ok(answer),

@@ -1,5 +1,5 @@
 //! Requests to a node, and requests to a volume that are answered with a stream, as sent on the
-//! wire. The other requests to a volume are [`store_protocol::VolumeAsk`].
+//! wire. The other requests to a volume are [`store_protocol::VolumeRequest`].
 
 use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};

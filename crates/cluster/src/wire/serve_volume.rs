@@ -12,7 +12,8 @@ use hyper::body::Incoming;
 use parking_lot::Mutex;
 use serde::Serialize;
 use store_protocol::{
-    ByteStream, Counted, ReplicaRead, UploadId, UploadRead, Volume, VolumeAsk, VolumeError, VolumeId,
+    ByteStream, ReplicaRead, TrackedRequest, UploadId, UploadRead, Volume, VolumeError, VolumeId,
+    VolumeRequest,
 };
 use tokio::time::timeout;
 use tracing::Instrument as _;
@@ -117,7 +118,7 @@ impl Service {
     }
 
     async fn ask(&self, volume: Arc<dyn Volume>, operation: &str, admitted: Admitted) -> Response<Body> {
-        let ask: VolumeAsk = match read_ask(admitted.body, &admitted.signed).await {
+        let ask: VolumeRequest = match read_ask(admitted.body, &admitted.signed).await {
             Ok(ask) => ask,
             Err(answer) => return answer,
         };
@@ -140,12 +141,12 @@ impl Service {
     }
 }
 
-async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Response<Body> {
+async fn answer(volume: &dyn Volume, ask: VolumeRequest, counted: TrackedRequest) -> Response<Body> {
     failing(response(volume.call(ask).await), &counted)
 }
 
 /// Counts the response as a failure if this node is at fault.
-fn failing(answer: Response<Body>, counted: &Counted) -> Response<Body> {
+fn failing(answer: Response<Body>, counted: &TrackedRequest) -> Response<Body> {
     if answer.status().is_server_error() {
         counted.failed();
     }
@@ -153,7 +154,7 @@ fn failing(answer: Response<Body>, counted: &Counted) -> Response<Body> {
 }
 
 /// Answers with content. Needs no separate task, because it changes nothing that must be completed.
-async fn stream(volume: &dyn Volume, ask: StreamRequest, counted: Counted) -> Response<Body> {
+async fn stream(volume: &dyn Volume, ask: StreamRequest, counted: TrackedRequest) -> Response<Body> {
     let failed = match ask {
         StreamRequest::ReadUpload { upload } => match volume.read_upload(upload).await {
             Ok(read) => return uploaded(read, counted),
@@ -174,7 +175,7 @@ async fn stream(volume: &dyn Volume, ask: StreamRequest, counted: Counted) -> Re
 }
 
 /// Sends head frame, table and blocks. The request is counted until the last byte is sent.
-fn replica_response(read: ReplicaRead, with_table: bool, counted: Counted) -> Response<Body> {
+fn replica_response(read: ReplicaRead, with_table: bool, counted: TrackedRequest) -> Response<Body> {
     let table = if with_table {
         let mut table = BytesMut::with_capacity(read.table.values().len() * 32);
         read.table
@@ -193,7 +194,7 @@ fn replica_response(read: ReplicaRead, with_table: bool, counted: Counted) -> Re
 }
 
 /// Sends head frame and content. The request is counted until the last byte is sent.
-fn uploaded(read: UploadRead, counted: Counted) -> Response<Body> {
+fn uploaded(read: UploadRead, counted: TrackedRequest) -> Response<Body> {
     streamed(&UploadHead { size: read.size }, None, read.bytes, counted)
 }
 
@@ -201,7 +202,7 @@ fn streamed(
     head: &impl Serialize,
     table: Option<Bytes>,
     content: ByteStream,
-    counted: Counted,
+    counted: TrackedRequest,
 ) -> Response<Body> {
     let head = serde_json::to_vec(head)
         .map_err(io::Error::other)

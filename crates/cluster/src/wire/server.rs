@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use listen::{Connection, Port, Security, Terms};
-use listen::{Door, Patience};
+use listen::{Connection, Port, PortSettings, Security};
+use listen::{ConnectionLimiter, IdleLimit};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -85,8 +85,8 @@ impl Serving {
 }
 
 /// Returns the limits on who may connect.
-pub(crate) fn door(connections: ConnectionSettings) -> Arc<Door> {
-    Door::new(listen::Limits {
+pub(crate) fn door(connections: ConnectionSettings) -> Arc<ConnectionLimiter> {
+    ConnectionLimiter::new(listen::Limits {
         connections_max: connections.max,
         per_address_max: connections.per_address,
         reserve: connections.reserved,
@@ -94,9 +94,9 @@ pub(crate) fn door(connections: ConnectionSettings) -> Arc<Door> {
 }
 
 /// Returns the limits and security of connections.
-fn terms(trust: &Trust, connections: ConnectionSettings) -> Terms {
+fn terms(trust: &Trust, connections: ConnectionSettings) -> PortSettings {
     let server = trust.keys.server.clone();
-    Terms {
+    PortSettings {
         security: match trust.tls {
             Tls::On => Security::Tls(server),
             Tls::Off => Security::Plain,
@@ -112,7 +112,7 @@ fn terms(trust: &Trust, connections: ConnectionSettings) -> Terms {
         write_idle_max: None,
         // Every request must be signed. An unsigned one gets a response, but does not keep the
         // connection open.
-        patience: Patience::FirstSignature(Duration::from_secs(connections.stranger_seconds.into())),
+        idle_limit: IdleLimit::FirstSignature(Duration::from_secs(connections.stranger_seconds.into())),
         grace: FAREWELL,
     }
 }

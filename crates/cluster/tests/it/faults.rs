@@ -12,7 +12,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use store::{Put, StoreError};
 use store_protocol::{
     BLOCK_BYTES, ByteStream, Cause, Clock, Condition, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead,
-    Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
+    Version, Volume, VolumeError, VolumeId, VolumeRequest, VolumeResponse,
 };
 use tokio::time::timeout;
 
@@ -40,7 +40,7 @@ impl Volume for Faulty {
     fn id(&self) -> &VolumeId {
         self.0.id()
     }
-    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+    async fn call(&self, ask: VolumeRequest) -> Result<VolumeResponse, VolumeError> {
         self.0.call(ask).await
     }
     async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {

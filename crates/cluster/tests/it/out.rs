@@ -200,7 +200,7 @@ async fn a_store_whose_making_was_killed_is_made_to_its_end() {
             });
         }
         let settings = DiskSettings {
-            furnish: volume.furnish,
+            write_node_files: volume.write_node_files,
             ..DiskSettings::new(volume.path, volume.id, fixity.clone())
         };
         Ok(DiskVolume::open(settings).unwrap() as Arc<dyn Volume>)

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use cluster::{ConnectSettings, Connection};
 use futures_util::{TryStreamExt as _, stream};
-use store::{Complete, List, Put, Reading, Store, StoreError, Timeouts};
+use store::{Complete, List, Put, ReadMode, Store, StoreError, Timeouts};
 use store_protocol::{ByteStream, Condition, Key};
 use tempfile::TempDir;
 
@@ -266,7 +266,7 @@ async fn check(store: &Store, row: Row, told: &str) {
                 "{told}: {absent:?}"
             );
         } else {
-            let any = get(&store.reading_as(Reading::Any), &old).await;
+            let any = get(&store.with_read_mode(ReadMode::Any), &old).await;
             assert!(
                 matches!(any, Err(StoreError::Unavailable { .. } | StoreError::Lost { .. }))
                     || any.unwrap() == "1",

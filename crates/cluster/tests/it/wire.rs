@@ -191,7 +191,7 @@ async fn what_differs_from_its_digest_is_refused_by_name() {
         .unwrap_err();
     assert!(matches!(refused, VolumeError::Corrupt { .. }), "{refused:?}");
     remote
-        .abort(upload, store_protocol::Abandon::Version(meta.version))
+        .abort(upload, store_protocol::AbortScope::Version(meta.version))
         .await;
     assert_eq!(remote.status().await.unwrap().uploads, 0);
     node.shutdown().await;

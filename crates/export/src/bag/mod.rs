@@ -70,7 +70,7 @@ fn why(left_out: &[OmittedFile]) -> String {
 
 /// The content of a bag.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Bagged {
+pub struct BagReport {
     /// Number of files below `data/`.
     pub files: u64,
     /// Total size of these files in bytes.
@@ -109,8 +109,8 @@ pub fn write_bag(
     collection: Option<&str>,
     folder: &Path,
     progress: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<Bagged, BagError> {
-    let mut bagged = Bagged::default();
+) -> Result<BagReport, BagError> {
+    let mut bagged = BagReport::default();
     let mut rows = Vec::new();
     for row in files_of(archive, collection)? {
         match left_out(&row) {

@@ -9,7 +9,7 @@ use std::path::Path;
 use data_encoding::HEXLOWER;
 use sha2_with_state::{Digest, Sha256, Sha512};
 
-use super::{BagError, Bagged, Payload, failed};
+use super::{BagError, BagReport, Payload, failed};
 
 const DECLARATION: &str = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n";
 
@@ -26,7 +26,7 @@ pub(super) fn write(
     folder: &Path,
     collection: Option<&str>,
     payload: &mut [Payload],
-    bagged: &Bagged,
+    bagged: &BagReport,
 ) -> Result<(), BagError> {
     payload.sort_by(|a, b| a.path.cmp(&b.path));
     let manifest = |digest: fn(&Payload) -> &str| {
@@ -57,7 +57,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn info(collection: Option<&str>, bagged: &Bagged) -> String {
+fn info(collection: Option<&str>, bagged: &BagReport) -> String {
     let today = format::date::iso(system::time_ms());
     let mut info = format!(
         "Bag-Software-Agent: Weft {}\nBagging-Date: {}\nPayload-Oxum: {}.{}\nExternal-Description: web-archive files of {}, as they were loaded\n",

@@ -11,7 +11,7 @@ use archive::RecordOutcome;
 use extract::{Documents, LinkScope, Settings};
 use warc::{Headers, Kind, Record};
 
-use super::{Fate, LeaveOut};
+use super::{Fate, RedactionRules};
 
 /// Fields in which a record names, by id, others to which it belongs.
 const NAMING: [&str; 3] = [CONCURRENT, "WARC-Refers-To", "WARC-Segment-Origin-ID"];
@@ -51,7 +51,7 @@ struct RecordReference {
 }
 
 /// Decides about a record on its own.
-pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> RedactionDecision {
+pub(super) fn decide(record: &Record, leave_out: RedactionRules<'_>) -> RedactionDecision {
     let settings = Settings {
         links: LinkScope::External,
         text: false,

@@ -32,7 +32,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 
 /// What a copy must leave out.
 #[derive(Debug, Clone, Copy)]
-pub struct LeaveOut<'a> {
+pub struct RedactionRules<'a> {
     /// The rules of takedowns.
     pub rules: &'a TakedownRules,
     /// The label with which the input was, or would be, loaded.
@@ -93,7 +93,7 @@ impl Redaction {
     pub fn of(
         input: Arc<dyn Input>,
         name: &str,
-        leave_out: LeaveOut<'_>,
+        leave_out: RedactionRules<'_>,
         mut each: impl FnMut(u64),
     ) -> Result<Redaction, ReadError> {
         let mut reader = Reader::from_input(Box::new(input), name, ReaderSettings::default())?;
@@ -156,7 +156,7 @@ impl Redaction {
         input: &dyn Input,
         out: &Path,
         replaces: bool,
-        leave_out: LeaveOut<'_>,
+        leave_out: RedactionRules<'_>,
         mut each: impl FnMut(u64),
     ) -> Result<(), WriteError> {
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -219,7 +219,7 @@ impl Redaction {
         &self,
         copy: Arc<dyn Input>,
         name: &str,
-        leave_out: LeaveOut<'_>,
+        leave_out: RedactionRules<'_>,
         each: impl FnMut(u64),
     ) -> Result<(), CopyMismatch> {
         let copy = Redaction::of(copy, name, leave_out, each)?;

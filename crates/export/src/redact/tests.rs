@@ -106,7 +106,7 @@ fn bytes_of(number: usize, piece: &Piece, compression: Compression) -> Vec<u8> {
 #[track_caller]
 fn check(pieces: &[Piece], compression: Compression) {
     let rules = rules();
-    let leave_out = LeaveOut {
+    let leave_out = RedactionRules {
         rules: &rules,
         collection: "",
         whole: false,
@@ -187,7 +187,7 @@ fn records_that_share_a_member_are_not_cut_out() {
     writer.write_encoded(&both).unwrap();
     let input: Arc<dyn Input> = Arc::new(writer.finish().unwrap());
     let rules = rules();
-    let leave_out = LeaveOut {
+    let leave_out = RedactionRules {
         rules: &rules,
         collection: "",
         whole: false,
@@ -215,7 +215,7 @@ fn a_request_goes_that_only_its_response_names() {
     writer.write(&request).unwrap();
     writer.write(&response).unwrap();
     let rules = rules();
-    let leave_out = LeaveOut {
+    let leave_out = RedactionRules {
         rules: &rules,
         collection: "",
         whole: false,
@@ -268,7 +268,7 @@ fn staying(gone: &[&str], records: &[(Kind, &str, Option<&str>)]) -> Vec<String>
         }
         writer.write(&draft.field("WARC-Record-ID", &id(number))).unwrap();
     }
-    let leave_out = LeaveOut {
+    let leave_out = RedactionRules {
         rules: &rules,
         collection: "",
         whole: false,

@@ -130,11 +130,11 @@ pub enum ExportError {
 
 /// The result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Exported {
+pub struct ExportReport {
     /// Number of results written.
     pub results: u64,
     /// Results whose captures or records could not be read, and why.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedRecord>,
     /// Number of captures left out because they are known only from an index: their records are not
     /// loaded.
     pub index_only: u64,
@@ -147,7 +147,7 @@ pub struct Exported {
 
 /// A result that could not be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct OmittedRecord {
     /// URL of the result.
     pub url: String,
     /// When it was captured (ISO 8601).
@@ -161,7 +161,7 @@ pub type AskFn<'a> = dyn Fn(Question) -> Result<Answer, AskError> + 'a;
 
 /// An export in progress.
 #[derive(Debug)]
-pub struct Export {
+pub struct ResultExport {
     format: ExportFormat,
     question: SearchQuestion,
     begun: bool,
@@ -169,18 +169,18 @@ pub struct Export {
     /// The rest of a Parquet file, whose row groups are written one by one.
     parquet: Option<RowStream>,
     /// The result so far.
-    pub exported: Exported,
+    pub exported: ExportReport,
     /// Number of results to write, according to the last answer.
     pub total: u64,
 }
 
-impl Export {
+impl ResultExport {
     /// Begins an export of all results of a search in the order of their URL keys. Only the query
     /// and `all_versions` of the question are used. If the question groups results, only the
     /// results shown are written, in the order of the question.
-    pub fn new(question: &SearchQuestion, format: ExportFormat) -> Export {
+    pub fn new(question: &SearchQuestion, format: ExportFormat) -> ResultExport {
         let is_grouped = question.per_site > 0 || question.distinct || question.near;
-        Export {
+        ResultExport {
             format,
             question: SearchQuestion {
                 query: question.query.clone(),
@@ -199,7 +199,7 @@ impl Export {
             begun: false,
             ended: false,
             parquet: None,
-            exported: Exported::default(),
+            exported: ExportReport::default(),
             total: 0,
         }
     }
@@ -269,7 +269,7 @@ impl Export {
     }
 }
 
-/// Writes all results of a search ([`Export::new`]). `progress` gets the number of results
+/// Writes all results of a search ([`ResultExport::new`]). `progress` gets the number of results
 /// written and the total, and returns whether to continue.
 ///
 /// ```
@@ -298,8 +298,8 @@ pub fn write_results(
     format: ExportFormat,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<Exported, ExportError> {
-    let mut export = Export::new(question, format);
+) -> Result<ExportReport, ExportError> {
+    let mut export = ResultExport::new(question, format);
     while export.next(&|question| archive.ask(question), archive.sources(), out)? {
         if !progress(export.done(), export.total) {
             return Err(ExportError::Stopped(export.done()));
@@ -315,7 +315,7 @@ struct Exporter<'a> {
     format: ExportFormat,
     out: &'a mut dyn Write,
     parquet: Option<&'a mut RowStream>,
-    exported: &'a mut Exported,
+    exported: &'a mut ExportReport,
 }
 
 /// Writes the beginning of the file, before all results.
@@ -364,7 +364,7 @@ impl Exporter<'_> {
                     Err(error) => Err(error.to_string()),
                 };
                 if let Err(why) = put {
-                    self.exported.left_out.push(LeftOut {
+                    self.exported.left_out.push(OmittedRecord {
                         url: hit.url.clone(),
                         fetch_time: hit.fetch_time.clone(),
                         why,

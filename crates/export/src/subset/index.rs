@@ -7,7 +7,7 @@ use cdx::{Column, Dialect, Form, Writer};
 
 use super::Subset;
 use super::zipnum::{Block, ZipNum};
-use crate::results::{ExportError, Exported};
+use crate::results::{ExportError, ExportReport};
 
 /// The nine columns of a CDX index.
 const CDX9: &str = "urlkey,timestamp,url,mime,status,digest,redirect,offset,filename";
@@ -55,8 +55,8 @@ pub fn write_index(
     form: IndexForm,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<Exported, ExportError> {
-    let (mut writer, mut exported) = (form.writer(), Exported::default());
+) -> Result<ExportReport, ExportError> {
+    let (mut writer, mut exported) = (form.writer(), ExportReport::default());
     out.write_all(form.head().as_bytes())
         .map_err(ExportError::Output)?;
     let index_only = subset.for_each(&|question| archive.ask(question), true, progress, &mut |row| {
@@ -79,8 +79,8 @@ pub fn write_zipnum(
     subset: &Subset,
     [members, second, places]: [&mut dyn Write; 3],
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<Exported, ExportError> {
-    let mut exported = Exported::default();
+) -> Result<ExportReport, ExportError> {
+    let mut exported = ExportReport::default();
     let mut zipnum = ZipNum::new(members, second, cluster_line);
     let index_only = subset.for_each(&|question| archive.ask(question), true, progress, &mut |row| {
         exported.results += 1;

@@ -22,7 +22,7 @@ use cdx::{CdxRow, MatchType};
 use crate::results::{AskFn, ExportError};
 
 pub use index::{IndexForm, write_index, write_zipnum};
-pub use selection::Chosen;
+pub use selection::CaptureSelection;
 pub use wacz::write_wacz;
 pub use warc_file::write_warc;
 
@@ -40,7 +40,7 @@ pub enum Subset {
         collection: Option<String>,
     },
     /// Captures that were selected one by one.
-    Chosen(Chosen),
+    Chosen(CaptureSelection),
 }
 
 impl Subset {

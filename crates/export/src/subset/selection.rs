@@ -10,17 +10,17 @@ use crate::results::ExportError;
 
 /// Captures in the order of URL keys and then times, without duplicates. All of them are in memory.
 #[derive(Debug, Clone)]
-pub struct Chosen {
+pub struct CaptureSelection {
     described: String,
     /// By key, time and name.
     rows: BTreeMap<(String, String, String), CdxRow>,
 }
 
-impl Chosen {
+impl CaptureSelection {
     /// Makes an empty selection. `described` is written into the exported files: "pages found by a
     /// search for …".
-    pub fn new(described: impl Into<String>) -> Chosen {
-        Chosen {
+    pub fn new(described: impl Into<String>) -> CaptureSelection {
+        CaptureSelection {
             described: described.into(),
             rows: BTreeMap::new(),
         }

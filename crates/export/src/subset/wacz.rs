@@ -21,7 +21,7 @@ use super::pages::{PageFiles, Pages};
 use super::sorted_lines::SortedLines;
 use super::warc_file::{WarcFile, WrittenCapture};
 use super::zipnum::{Block, ZipNum};
-use crate::results::{AskFn, ExportError, Exported};
+use crate::results::{AskFn, ExportError, ExportReport};
 
 /// Name of the file of records, which the lines of the index repeat.
 const WARC: &str = "data.warc.gz";
@@ -43,7 +43,7 @@ pub fn write_wacz(
     with_requests: bool,
     out: File,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<Exported, ExportError> {
+) -> Result<ExportReport, ExportError> {
     let ask = |question| archive.ask(question);
     let mut package = Package::begin(out).map_err(ExportError::Output)?;
     package

@@ -14,7 +14,7 @@ use super::Subset;
 use super::hashing_writer::HashingWriter;
 use super::related::CopiedCaptures;
 use super::requests::Requests;
-use crate::results::{AskFn, ExportError, Exported, LeftOut, begin_warc, copy_raw, copy_record};
+use crate::results::{AskFn, ExportError, ExportReport, OmittedRecord, begin_warc, copy_raw, copy_record};
 
 /// The records of a subset being written.
 pub(super) struct WarcFile<'a, W> {
@@ -29,7 +29,7 @@ pub(super) struct WarcFile<'a, W> {
     copied: Option<CopiedCaptures>,
     /// Positions of the requests with a method other than GET.
     requests: Requests,
-    pub(super) exported: Exported,
+    pub(super) exported: ExportReport,
 }
 
 /// A capture that was written.
@@ -61,7 +61,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
             brought: HashSet::new(),
             copied: with_requests.then(CopiedCaptures::default),
             requests: Requests::default(),
-            exported: Exported::default(),
+            exported: ExportReport::default(),
         })
     }
 
@@ -166,7 +166,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
     }
 
     fn leave_out(&mut self, row: &CdxRow, why: String) {
-        self.exported.left_out.push(LeftOut {
+        self.exported.left_out.push(OmittedRecord {
             url: row.url.clone(),
             fetch_time: row.fetch_time.clone(),
             why,
@@ -186,7 +186,7 @@ pub fn write_warc(
     with_requests: bool,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<Exported, ExportError> {
+) -> Result<ExportReport, ExportError> {
     let ask = |question| archive.ask(question);
     let mut warc = WarcFile::begin(&ask, archive.sources(), subset, with_requests, out)?;
     let index_only = subset.for_each(&ask, false, progress, &mut |row| warc.put(&row).map(drop))?;

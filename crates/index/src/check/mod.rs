@@ -20,7 +20,7 @@ use crate::tables::Table;
 
 /// The result of [`Snapshot::check`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct IndexCheck {
     /// Files and tables that differ from their written state.
     pub damages: Vec<Damage>,
     /// Fingerprints of the views; valid if there is no damage.
@@ -45,11 +45,11 @@ impl Snapshot {
     /// # Errors
     /// [`DumpError`] if the check cannot be done: there is no room for sorting, or the index is
     /// closed.
-    pub fn check(&self) -> Result<Checked, DumpError> {
+    pub fn check(&self) -> Result<IndexCheck, DumpError> {
         let Some(tables) = self.cut().tables() else {
             // Any read returns the reason.
             self.ledger()?;
-            return Ok(Checked::default());
+            return Ok(IndexCheck::default());
         };
         let mut damages = Damages(files::check(tables));
         let captures = damages.readable(found::captures(self))?;
@@ -100,7 +100,7 @@ impl Snapshot {
             other => other?,
         });
         let (versions, uris) = (versions.unwrap_or_default(), uris.unwrap_or_default());
-        Ok(Checked {
+        Ok(IndexCheck {
             damages: damages.0,
             fingerprints: Fingerprints {
                 captures: captures.unwrap_or_default(),

@@ -25,7 +25,7 @@ use crate::rows::{
 use crate::takedown::Selector;
 use crate::views::captures::{KEY_BYTES_MAX, is_usable_key, text_hash};
 use crate::views::links::name_of;
-use crate::writer::TakeBack;
+use crate::writer::RollBack;
 
 /// Everything that was ever applied.
 #[derive(Debug, Default, Clone)]
@@ -52,7 +52,7 @@ struct Uri {
 }
 
 impl Model {
-    /// As [`crate::Weave::register_input`].
+    /// As [`crate::Index::register_input`].
     pub fn register_input(&mut self, entry: LedgerEntry, continues: Option<InputId>) -> InputId {
         let is_same = |e: &LedgerEntry| e.is_digested() && e.digest == entry.digest;
         let known = self.ledger.iter().position(is_same);
@@ -76,7 +76,7 @@ impl Model {
         }
     }
 
-    /// As [`crate::Weave::apply`].
+    /// As [`crate::Index::apply`].
     pub fn apply(&mut self, batch: Batch) {
         let mut quarantined = Vec::new();
         for (input, capture) in batch.captures {
@@ -144,7 +144,7 @@ impl Model {
         }
     }
 
-    /// As [`crate::Weave::take_down`] for a selector other than a whole input. Returns the number
+    /// As [`crate::Index::take_down`] for a selector other than a whole input. Returns the number
     /// of removed captures.
     pub fn take_down(&mut self, selector: &Selector) -> u64 {
         if self
@@ -172,7 +172,7 @@ impl Model {
         leave
     }
 
-    /// As [`crate::Weave::undo_takedown`]. Returns the captures that come back when their inputs
+    /// As [`crate::Index::undo_takedown`]. Returns the captures that come back when their inputs
     /// are read again.
     pub fn undo_takedown(&mut self, number: usize) -> Vec<(InputId, Capture)> {
         self.takedowns[number - 1].1 = false;
@@ -181,8 +181,8 @@ impl Model {
             .collect()
     }
 
-    /// As [`crate::Weave::take_back`].
-    pub fn take_back(&mut self, id: InputId, to: &TakeBack) {
+    /// As [`crate::Index::take_back`].
+    pub fn take_back(&mut self, id: InputId, to: &RollBack) {
         let stays = |input: InputId, offset: u64| input != id || offset < to.bytes_done;
         self.captures.retain(|(input, offset), _| stays(*input, *offset));
         self.find_originals();

@@ -17,7 +17,7 @@ pub(super) struct SpelledPage<'c> {
 
 /// Returns the key of a URL with its letters in their original case.
 pub(super) fn spelling(url: &str) -> String {
-    urlkey::Spelling::of(url).map_or_else(|_| url.to_owned(), |spelling| spelling.as_str().to_owned())
+    urlkey::Spelling::new(url).map_or_else(|_| url.to_owned(), |spelling| spelling.as_str().to_owned())
 }
 
 /// Groups captures of one key by page. Two spellings are one page if a page or document of one has

@@ -50,14 +50,14 @@ const CHANGES_MAX: usize = 1 << 16;
 
 /// The result of a rebuild.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rebuilt {
+pub struct RebuildReport {
     /// The epoch of the repair; the newest epoch if nothing was wrong.
     pub epoch: Epoch,
     /// Each rebuilt table.
     pub tables: Vec<RebuiltTable>,
     /// Whether search must be rebuilt too: it ranks by in-links, and more pages changed theirs than
     /// are reported one by one.
-    pub is_search_untold: bool,
+    pub search_needs_rebuild: bool,
 }
 
 /// The result of a rebuild for one table.
@@ -68,7 +68,7 @@ pub struct RebuiltTable {
     /// Number of rows that it must have. All were compared.
     pub rows: u64,
     /// Rows that were missing, wrong or superfluous.
-    pub mended: u64,
+    pub rows_repaired: u64,
 }
 
 /// Why views were not rebuilt. Readers see the old state.
@@ -184,7 +184,7 @@ pub(crate) fn run(
     plan: Plan,
     is_begun: &mut bool,
     progress: &mut dyn FnMut(&'static str, u64),
-) -> Result<(Rebuilt, TotalsRow), Failure> {
+) -> Result<(RebuildReport, TotalsRow), Failure> {
     let mut rebuilder = Rebuilder {
         tables: place.tables,
         write: Write::new(place.tables),
@@ -228,10 +228,10 @@ pub(crate) fn run(
         place.tables.db.persist(PersistMode::SyncData)?;
         place.tables.written();
     }
-    let rebuilt = Rebuilt {
+    let rebuilt = RebuildReport {
         epoch: totals.epoch,
         tables: sums,
-        is_search_untold,
+        search_needs_rebuild: is_search_untold,
     };
     Ok((rebuilt, totals))
 }
@@ -283,7 +283,7 @@ impl Rebuilder<'_, '_> {
             self.sums.push(RebuiltTable {
                 table: name,
                 rows: 0,
-                mended: 0,
+                rows_repaired: 0,
             });
             self.sums.len() - 1
         });
@@ -301,12 +301,12 @@ impl Rebuilder<'_, '_> {
     }
 
     fn put(&mut self, table: Table, key: impl Into<UserKey>, value: impl Into<UserValue>) {
-        self.sum(table).mended += 1;
+        self.sum(table).rows_repaired += 1;
         self.write.put(table, key, value);
     }
 
     fn remove(&mut self, table: Table, key: impl Into<UserKey>) {
-        self.sum(table).mended += 1;
+        self.sum(table).rows_repaired += 1;
         self.write.remove(table, key);
     }
 

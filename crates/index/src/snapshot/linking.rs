@@ -13,12 +13,12 @@ use crate::views::{links, version_row};
 impl Snapshot {
     /// Returns the current versions that have links, sorted by URL key: those after `after`. Reads
     /// two tables in parallel instead of looking up each version.
-    pub fn linking(&self, after: Option<&str>) -> Linking {
+    pub fn linking(&self, after: Option<&str>) -> LinkingVersions {
         let mut from = after.map(|after| after.as_bytes().to_vec()).unwrap_or_default();
         if after.is_some() {
             from.push(0);
         }
-        Linking {
+        LinkingVersions {
             snapshot: self.clone(),
             links: self.cut().from(Table::Links, &from),
             versions: self.cut().from(Table::Versions, &from),
@@ -28,7 +28,7 @@ impl Snapshot {
 }
 
 /// A cursor over current versions that have links; see [`Snapshot::linking`].
-pub struct Linking {
+pub struct LinkingVersions {
     snapshot: Snapshot,
     links: Rows,
     versions: Rows,
@@ -36,7 +36,7 @@ pub struct Linking {
     at: Option<Row>,
 }
 
-impl Linking {
+impl LinkingVersions {
     /// Returns the next version. Its `last_seen_ms` is its fetch time: later captures that confirm
     /// it are not read.
     ///

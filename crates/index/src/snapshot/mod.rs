@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 pub use captures_read::Captures;
 use captures_read::Span;
-pub use linking::Linking;
+pub use linking::LinkingVersions;
 pub use past_links::When;
 
 use crate::codec::{self, Corrupt};
@@ -26,7 +26,7 @@ use crate::external;
 use crate::ids::{Epoch, InputId};
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry, QuarantineEntry};
-use crate::revisits::{self, Referred};
+use crate::revisits::{self, ReferenceHashes};
 use crate::rows::{
     AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, OriginalCapture, PageRow, TextCapture, TopRow,
     Totals, UriRow,
@@ -137,8 +137,8 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`SnapshotError`].
-    pub fn referred(&self) -> Result<Referred, SnapshotError> {
-        let mut referred = Referred::default();
+    pub fn referred(&self) -> Result<ReferenceHashes, SnapshotError> {
+        let mut referred = ReferenceHashes::default();
         for row in self.cut().iter(Table::References) {
             let (key, _) = row?;
             referred
@@ -212,8 +212,8 @@ impl Snapshot {
         Ok(self.capture_of(original)?.is_some_and(|original| sees(&original)))
     }
 
-    /// Returns the note of the last epoch that had one ([`crate::Weave::apply_with`]).
-    pub fn note_beside(&self) -> Result<Option<Vec<u8>>, SnapshotError> {
+    /// Returns the note of the last epoch that had one ([`crate::Index::apply_with_external`]).
+    pub fn external_note(&self) -> Result<Option<Vec<u8>>, SnapshotError> {
         external::read(self.cut())
     }
 

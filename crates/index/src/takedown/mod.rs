@@ -92,12 +92,12 @@ pub struct Takedown {
     /// Inputs that these captures were in.
     pub inputs: u64,
     /// When and by whom it was undone, if it was.
-    pub undone: Option<Undone>,
+    pub undone: Option<TakedownEnd>,
 }
 
 /// The end of a takedown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Undone {
+pub struct TakedownEnd {
     /// Time in milliseconds since 1970.
     pub at_ms: i64,
     /// User whose process requested it.

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{KeptSelector, Selector, Takedown};
-use crate::revisits::Referred;
+use crate::revisits::ReferenceHashes;
 
 /// The rules of takedowns, without their selectors as plain text.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ struct WireRules {
     returning: Vec<(String, u64)>,
     /// References of revisits, for a recount.
     #[serde(default)]
-    referred: Option<Referred>,
+    referred: Option<ReferenceHashes>,
 }
 
 impl std::fmt::Debug for TakedownRules {
@@ -103,13 +103,13 @@ impl TakedownRules {
     }
 
     /// Adds the references of the revisits of the same archive.
-    pub(crate) fn with_referred(mut self, referred: Referred) -> TakedownRules {
+    pub(crate) fn with_referred(mut self, referred: ReferenceHashes) -> TakedownRules {
         self.written.referred = Some(referred);
         self
     }
 
     /// The references of the revisits of the archive, if known.
-    pub fn referred(&self) -> Option<&Referred> {
+    pub fn referred(&self) -> Option<&ReferenceHashes> {
         self.written.referred.as_ref()
     }
 

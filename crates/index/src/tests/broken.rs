@@ -17,14 +17,14 @@ fn after_a_broken_invariant_writes_are_refused_until_the_index_is_opened_again()
         progress: vec![progress(input, 6, InputState::Loading)],
         ..Batch::default()
     };
-    let broken = pair.weave().apply(back()).unwrap_err().to_string();
+    let broken = pair.index().apply(back()).unwrap_err().to_string();
     assert!(
         broken.starts_with(
-            "broken invariant weave.positions: the position of input 1 moves back from 7 to 6: "
+            "broken invariant index.positions: the position of input 1 moves back from 7 to 6: "
         ),
         "{broken}"
     );
-    let refused = pair.weave().apply(Batch::default()).unwrap_err();
+    let refused = pair.index().apply(Batch::default()).unwrap_err();
     assert!(
         matches!(&refused, ApplyError::Poisoned { since, .. } if *since == broken),
         "{refused}"
@@ -35,7 +35,7 @@ fn after_a_broken_invariant_writes_are_refused_until_the_index_is_opened_again()
         "reading goes on, and shows what was committed"
     );
 
-    pair.weave().recover().unwrap();
+    pair.index().recover().unwrap();
     assert_eq!(all_dumps(&pair.snapshot()), before);
     pair.apply_batch(vec![], vec![progress(input, 8, InputState::Done)]);
     pair.check();

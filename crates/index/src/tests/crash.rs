@@ -12,7 +12,7 @@ use fjall::AbstractTree;
 use crate::crash::CLOSING_CRASH_POINTS;
 use crate::tables::Table;
 use crate::tests::support::{all_dumps, entry, page, progress, run_child, settings};
-use crate::{Batch, CRASH_POINTS, CaptureRow, InputId, InputState, Settings, TakeBack, Weave};
+use crate::{Batch, CRASH_POINTS, CaptureRow, Index, InputId, InputState, RollBack, Settings};
 
 const DIR: &str = "WEFT_TEST_CRASH_DIR";
 const CLOSING_DIR: &str = "WEFT_TEST_CLOSING_CRASH_DIR";
@@ -29,13 +29,13 @@ fn captures(epoch: u64) -> Vec<Capture> {
 }
 
 /// Loads all epochs that the ledger does not yet have.
-fn load(dir: &Path) -> Weave {
+fn load(dir: &Path) -> Index {
     load_with(dir, settings())
 }
 
-fn load_with(dir: &Path, settings: Settings) -> Weave {
-    let weave = Weave::open(dir, None, settings).unwrap();
-    let (input, known) = weave.register_input(entry("a.warc.gz"), None).unwrap();
+fn load_with(dir: &Path, settings: Settings) -> Index {
+    let index = Index::open(dir, None, settings).unwrap();
+    let (input, known) = index.register_input(entry("a.warc.gz"), None).unwrap();
     for epoch in known.bytes_done..EPOCHS {
         let state = if epoch + 1 == EPOCHS {
             InputState::Done
@@ -43,7 +43,7 @@ fn load_with(dir: &Path, settings: Settings) -> Weave {
             InputState::Loading
         };
         let captures: Vec<(InputId, Capture)> = captures(epoch).into_iter().map(|c| (input, c)).collect();
-        weave
+        index
             .apply(Batch {
                 captures,
                 progress: vec![progress(input, epoch + 1, state)],
@@ -51,20 +51,20 @@ fn load_with(dir: &Path, settings: Settings) -> Weave {
             })
             .unwrap();
     }
-    come_and_go(&weave);
-    weave
+    come_and_go(&index);
+    index
 }
 
 /// Loads a second input whose captures are the newest of their keys, and takes it back completely.
-fn come_and_go(weave: &Weave) {
-    let (input, known) = weave.register_input(entry("b.warc.gz"), None).unwrap();
+fn come_and_go(index: &Index) {
+    let (input, known) = index.register_input(entry("b.warc.gz"), None).unwrap();
     if known.state == InputState::Done {
         return;
     }
     if known.captures == 0 {
         let captures = captures(9).into_iter().map(|c| (input, c)).collect();
         let progress = vec![progress(input, 5, InputState::Loading)];
-        weave
+        index
             .apply(Batch {
                 captures,
                 progress,
@@ -72,7 +72,7 @@ fn come_and_go(weave: &Weave) {
             })
             .unwrap();
     }
-    let to = TakeBack {
+    let to = RollBack {
         bytes_done: 0,
         exchange_from: 0,
         records: 0,
@@ -84,7 +84,7 @@ fn come_and_go(weave: &Weave) {
             .find(|c| c.offset == row.offset);
         again.ok_or_else(|| "not there".to_owned())
     };
-    weave.take_back(input, &to, &mut reread, None).unwrap();
+    index.take_back(input, &to, &mut reread, None).unwrap();
 }
 
 /// Not a test itself: the tests below run it in another process.
@@ -164,21 +164,21 @@ fn closing_leaves_nothing_to_read_again_and_readers_keep_what_they_read() {
         assert!(!journals.is_empty());
         journals.iter().map(|path| path.metadata().unwrap().len()).sum()
     };
-    let weave = load_with(&dir, all_settled());
-    let (snapshot, mut dumps) = (weave.snapshot(), all_dumps(&weave.snapshot()));
-    drop(weave);
+    let index = load_with(&dir, all_settled());
+    let (snapshot, mut dumps) = (index.snapshot(), all_dumps(&index.snapshot()));
+    drop(index);
     // A reader is still open, so the journal stays.
     assert!(journal_bytes() > 0);
     assert_eq!(all_dumps(&snapshot), dumps);
     drop(snapshot);
     for round in 0..3 {
-        let weave = load_with(&dir, all_settled());
-        assert_eq!(all_dumps(&weave.snapshot()), dumps, "round {round}");
-        weave
+        let index = load_with(&dir, all_settled());
+        assert_eq!(all_dumps(&index.snapshot()), dumps, "round {round}");
+        index
             .register_input(entry(&format!("c{round}.warc.gz")), None)
             .unwrap();
-        dumps = all_dumps(&weave.snapshot());
-        drop(weave);
+        dumps = all_dumps(&index.snapshot());
+        drop(index);
         assert_eq!(journal_bytes(), 0, "round {round}");
     }
     assert_eq!(all_dumps(&load(&dir).snapshot()), dumps);
@@ -193,14 +193,14 @@ fn small_loads_do_not_write_small_files_because_the_journal_is_long() {
         unsettled_size_bytes_max: 16 << 10,
         ..settings()
     };
-    let weave = Weave::open(&home.path().join("index"), None, some_unsettled).unwrap();
+    let index = Index::open(&home.path().join("index"), None, some_unsettled).unwrap();
     let mut written = 0;
     for n in 0..300 {
-        weave
+        index
             .register_input(entry(&format!("{n}.warc.gz")), None)
             .unwrap();
-        weave.settle().unwrap();
-        let snapshot = weave.snapshot();
+        index.settle().unwrap();
+        let snapshot = index.snapshot();
         let inputs = snapshot.cut().tables().unwrap().space(Table::Inputs);
         written += u32::from(inputs.tree.active_memtable().is_empty());
     }

@@ -11,7 +11,7 @@ use crate::cut::Cut;
 use crate::tables::Table;
 use crate::tests::support::{Pair, all_dumps, page, progress, settings};
 use crate::write::Write;
-use crate::{InputState, QuarantineEntry, Weave};
+use crate::{Index, InputState, QuarantineEntry};
 
 const FIXTURE: &str = include_str!("format_1.txt");
 
@@ -153,7 +153,7 @@ fn rows_of_format_1_are_read() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("index");
     {
-        let index = Weave::open(&dir, None, settings()).unwrap();
+        let index = Index::open(&dir, None, settings()).unwrap();
         let snapshot = index.snapshot();
         let tables = snapshot.cut().tables().unwrap();
         let mut write = Write::new(tables);
@@ -166,7 +166,7 @@ fn rows_of_format_1_are_read() {
         }
         write.commit().unwrap();
     }
-    let index = Weave::open(&dir, None, settings()).unwrap();
+    let index = Index::open(&dir, None, settings()).unwrap();
     let pair = pair();
     assert_eq!(all_dumps(&index.snapshot()), all_dumps(&pair.snapshot()));
     assert_eq!(index.snapshot().check().unwrap().damages, []);

@@ -7,21 +7,21 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::tests::support::{all_dumps, entry, noise, page, progress, settings};
-use crate::{ApplyError, Batch, InputId, InputState, Weave};
+use crate::{ApplyError, Batch, Index, InputId, InputState};
 
 const DIR: &str = "WEFT_TEST_FULL_DISK_DIR";
 const EPOCHS: u64 = 12;
 
 /// Applies epochs from the ledger's position up to `end`; each takes about 100 kB of journal.
-fn load(dir: &Path, end: u64) -> Result<Weave, (Weave, ApplyError)> {
-    let weave = Weave::open(dir, None, settings()).unwrap();
-    let (input, known) = weave.register_input(entry("a.warc.gz"), None).unwrap();
+fn load(dir: &Path, end: u64) -> Result<Index, (Index, ApplyError)> {
+    let index = Index::open(dir, None, settings()).unwrap();
+    let (input, known) = index.register_input(entry("a.warc.gz"), None).unwrap();
     for epoch in known.bytes_done..end {
-        if let Err(error) = weave.apply(batch(input, epoch)) {
-            return Err((weave, error));
+        if let Err(error) = index.apply(batch(input, epoch)) {
+            return Err((index, error));
         }
     }
-    Ok(weave)
+    Ok(index)
 }
 
 fn batch(input: InputId, epoch: u64) -> Batch {
@@ -45,18 +45,18 @@ fn batch(input: InputId, epoch: u64) -> Batch {
 #[test]
 fn child() {
     let Some(dir) = std::env::var_os(DIR) else { return };
-    let (weave, error) = load(Path::new(&dir), EPOCHS)
+    let (index, error) = load(Path::new(&dir), EPOCHS)
         .err()
         .expect("the limit is not reached");
     assert!(matches!(error, ApplyError::DiskFull { .. }), "{error}");
     assert!(error.to_string().contains(&*dir.to_string_lossy()), "{error}");
-    let refused = weave.apply(Batch::default()).unwrap_err();
+    let refused = index.apply(Batch::default()).unwrap_err();
     assert!(matches!(refused, ApplyError::Poisoned { .. }), "{refused}");
     // Reads still work.
-    let snapshot = weave.snapshot();
+    let snapshot = index.snapshot();
     assert_eq!(snapshot.totals().unwrap().captures, snapshot.epoch().0);
-    assert!(weave.refuses_writes().is_some());
-    let full = weave.recover().unwrap_err();
+    assert!(index.refuses_writes().is_some());
+    let full = index.recover().unwrap_err();
     assert!(matches!(full, ApplyError::DiskFull { .. }), "{full}");
     make_room();
     // Recovery waits for a reader and does not disturb it.
@@ -64,13 +64,13 @@ fn child() {
         std::thread::sleep(std::time::Duration::from_millis(100));
         snapshot.totals().unwrap().captures
     });
-    weave.recover().unwrap();
+    index.recover().unwrap();
     assert!(reader.join().unwrap() > 0);
-    assert_eq!(weave.refuses_writes(), None);
-    let now = weave.snapshot();
+    assert_eq!(index.refuses_writes(), None);
+    let now = index.snapshot();
     assert_eq!(now.totals().unwrap().captures, now.epoch().0);
-    weave.apply(batch(InputId(1), now.epoch().0)).unwrap();
-    assert_eq!(weave.snapshot().epoch().0, now.epoch().0 + 1);
+    index.apply(batch(InputId(1), now.epoch().0)).unwrap();
+    assert_eq!(index.snapshot().epoch().0, now.epoch().0 + 1);
 }
 
 /// Removes the limit; only the soft limit was set.
@@ -108,8 +108,8 @@ fn a_full_disk_is_a_clear_error_and_loses_nothing() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let before = Weave::open(&dir, None, settings()).unwrap().snapshot().epoch();
+    let before = Index::open(&dir, None, settings()).unwrap().snapshot().epoch();
     assert!((1..EPOCHS).contains(&before.0));
-    let weave = load(&dir, EPOCHS).ok().unwrap();
-    assert_eq!(all_dumps(&weave.snapshot()), expected);
+    let index = load(&dir, EPOCHS).ok().unwrap();
+    assert_eq!(all_dumps(&index.snapshot()), expected);
 }

@@ -263,8 +263,8 @@ proptest! {
                 pair.take_down(selector);
                 pair.check();
             }
-            if let Some(number) = step.undo.filter(|number| *number <= pair.weave().takedowns().len()) {
-                pair.weave().undo_takedown(number as u32, "somebody", 9).unwrap();
+            if let Some(number) = step.undo.filter(|number| *number <= pair.index().takedowns().len()) {
+                pair.index().undo_takedown(number as u32, "somebody", 9).unwrap();
                 let back = pair.model.undo_takedown(number);
                 pair.check();
                 pair.apply(back);
@@ -379,7 +379,7 @@ fn links_of_versions_are_remembered_whatever_the_order_of_loading() {
         pair.check();
         pair.take_back(inputs[0], 15);
         pair.check();
-        pair.weave().undo_takedown(1, "somebody", 9).unwrap();
+        pair.index().undo_takedown(1, "somebody", 9).unwrap();
         let back = pair.model.undo_takedown(1);
         pair.apply(back);
         pair.check();

@@ -9,8 +9,8 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 use super::support::progress;
 use crate::{
-    Batch, CaptureRow, Epoch, InputId, InputState, KeyRange, LedgerEntry, Selector, Settings, TakeBack,
-    TakeDown, Weave,
+    Batch, CaptureRow, Epoch, Index, InputId, InputState, KeyRange, LedgerEntry, RollBack, Selector,
+    Settings, TakedownRequest,
 };
 use extract::IndexLine;
 
@@ -95,8 +95,8 @@ impl Plain {
     }
 }
 
-fn check(weave: &Weave, plain: &Plain) {
-    let snapshot = weave.snapshot();
+fn check(index: &Index, plain: &Plain) {
+    let snapshot = index.snapshot();
     let name = |id: InputId| format::file_name::base_name(&snapshot.input(id).unwrap().input).to_owned();
     let expected = plain.shown(name);
     let mut walk = snapshot.captures_and_lines(KeyRange::All, false, None);
@@ -159,15 +159,15 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn run(steps: Vec<Step>) {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Weave::open(dir.path(), None, Settings::default()).unwrap();
-    let mut weave = open();
+    let open = || Index::open(dir.path(), None, Settings::default()).unwrap();
+    let mut index = open();
     let files = ["a.warc.gz", "b.warc.gz", "a.cdxj", "b.cdxj"];
     let inputs: Vec<InputId> = files
         .iter()
         .map(|name| {
             let digest = format!("sha256:{name}");
             let entry = LedgerEntry::pending(&format!("crawls/{name}"), name, &digest, 1 << 20, "");
-            weave.register_input(entry, None).unwrap().0
+            index.register_input(entry, None).unwrap().0
         })
         .collect();
     let mut plain = Plain::default();
@@ -200,7 +200,7 @@ fn run(steps: Vec<Step>) {
                 batch.lines = vec![(id, line.clone()), (id, line)];
             }
             Step::TakeBack { input } => {
-                let to = TakeBack {
+                let to = RollBack {
                     bytes_done: 0,
                     exchange_from: 0,
                     records: 0,
@@ -211,26 +211,26 @@ fn run(steps: Vec<Step>) {
                     let of = inputs.iter().position(|id| *id == row.input).unwrap();
                     Ok(nth(of, row.offset / 100))
                 };
-                weave.take_back(id, &to, &mut reread, None).unwrap();
+                index.take_back(id, &to, &mut reread, None).unwrap();
                 plain.captures.retain(|(input, _)| *input != id);
                 plain.lines.retain(|(input, _)| *input != id);
             }
             Step::TakeDown { key } => {
                 let url_key = format!("com,example)/{key}");
-                let asked = TakeDown {
+                let asked = TakedownRequest {
                     selector: Selector::Url(url_key.clone()),
                     who: String::new(),
                     reason: String::new(),
                     at_ms: 0,
                 };
-                let would = weave.would_leave(&asked.selector, 100).unwrap();
+                let would = index.preview_takedown(&asked.selector, 100).unwrap();
                 let before = plain.shown(|id| {
                     let at = inputs.iter().position(|input| *input == id).unwrap();
                     files[at].to_owned()
                 });
                 let leave = before.iter().filter(|shown| shown.0 == url_key).count() as u64;
                 assert_eq!(would.captures, leave);
-                let took = weave
+                let took = index
                     .take_down(&asked, &mut |_| Err("not asked for".into()), None)
                     .unwrap();
                 if took.is_new {
@@ -241,12 +241,12 @@ fn run(steps: Vec<Step>) {
                 taken_down.insert(url_key);
             }
             Step::Reopen => {
-                drop(weave);
-                weave = open();
+                drop(index);
+                index = open();
             }
         }
-        weave.apply(batch).unwrap();
-        check(&weave, &plain);
+        index.apply(batch).unwrap();
+        check(&index, &plain);
     }
 }
 
@@ -271,12 +271,12 @@ fn captures_are_shown_once_whatever_comes_first() {
 #[test]
 fn lines_of_the_last_second_are_shown() {
     let dir = tempfile::tempdir().unwrap();
-    let weave = Weave::open(dir.path(), None, Settings::default()).unwrap();
+    let index = Index::open(dir.path(), None, Settings::default()).unwrap();
     let entry = LedgerEntry::pending("x.cdxj", "/x.cdxj", "sha256:x", 100, "");
-    let (id, _) = weave.register_input(entry, None).unwrap();
+    let (id, _) = index.register_input(entry, None).unwrap();
     let mut line = line(&capture(0, 0, 0, 0), "x.warc.gz", 0);
     line.fetch_time_ms = civil_max();
-    let report = weave
+    let report = index
         .apply(Batch {
             lines: vec![(id, line)],
             progress: vec![progress(id, 20, InputState::Done)],
@@ -284,7 +284,7 @@ fn lines_of_the_last_second_are_shown() {
         })
         .unwrap();
     assert_eq!((report.epoch, report.lines_new), (Epoch(1), 1));
-    let found: Vec<CaptureRow> = weave
+    let found: Vec<CaptureRow> = index
         .snapshot()
         .captures_and_lines(KeyRange::All, false, None)
         .map(Result::unwrap)

@@ -2,8 +2,8 @@
 
 use crate::tests::support::{Pair, all_dumps, dump, entry, key, noise, page, progress};
 use crate::{
-    ApplyError, Batch, Digested, InputId, InputProgress, InputState, LedgerEntry, PageChange, Settings,
-    TakeBack, View, Weave,
+    ApplyError, Batch, DigestProgress, Index, InputId, InputProgress, InputState, LedgerEntry, PageChange,
+    RollBack, Settings, View,
 };
 
 const A: &str = "http://a.com/";
@@ -15,7 +15,7 @@ fn the_same_bytes_under_another_name_are_the_same_input() {
     let before = dump(&pair.snapshot(), View::Ledger);
     let mut copy = entry("copy.warc.gz");
     copy.digest = entry("a.warc.gz").digest;
-    let (id, found) = pair.weave().register_input(copy, None).unwrap();
+    let (id, found) = pair.index().register_input(copy, None).unwrap();
     assert_eq!((id, found.input.as_str()), (input, "a.warc.gz"));
     assert_eq!(dump(&pair.snapshot(), View::Ledger), before);
 }
@@ -31,7 +31,7 @@ fn a_grown_file_continues_its_input() {
     assert_eq!(pair.unfinished()[0], input);
     let mut grown = entry("a.warc.gz");
     grown.size = 2000;
-    let (id, now) = pair.weave().register_input(grown.clone(), Some(input)).unwrap();
+    let (id, now) = pair.index().register_input(grown.clone(), Some(input)).unwrap();
     pair.model.register_input(grown, Some(input));
     assert_eq!(id, input);
     assert_eq!(
@@ -83,14 +83,14 @@ fn what_cannot_be_read_again_leaves_all_as_it_was() {
     let other = pair.input("b.warc.gz");
     pair.load(other, [page(A, 1, &[])]);
     pair.load(input, [page(A, 5, &[])]);
-    let to = TakeBack {
+    let to = RollBack {
         bytes_done: 0,
         exchange_from: 0,
         records: 0,
         state: InputState::Loading,
     };
     let error = pair
-        .weave()
+        .index()
         .take_back(input, &to, &mut |_| Err("gone".into()), None)
         .unwrap_err();
     let expected = "the capture of http://a.com/ at offset 1 of b.warc.gz cannot be read again: gone";
@@ -106,14 +106,14 @@ fn a_forgotten_input_has_no_row_and_its_number_is_not_used_again() {
     let before = all_dumps(&pair.snapshot());
     let failed = pair.input("c.warc.gz");
     pair.load(failed, [page(A, 1, &[])]);
-    let to = TakeBack {
+    let to = RollBack {
         bytes_done: 0,
         exchange_from: 0,
         records: 0,
         state: InputState::Forgotten,
     };
     for gone in [failed, input] {
-        pair.weave()
+        pair.index()
             .take_back(gone, &to, &mut |_| Err("not asked for".into()), None)
             .unwrap();
     }
@@ -121,7 +121,7 @@ fn a_forgotten_input_has_no_row_and_its_number_is_not_used_again() {
         let ledger = dump(&pair.snapshot(), View::Ledger);
         assert_eq!(ledger.lines().count(), 1, "{ledger}");
         assert_eq!(pair.snapshot().totals().unwrap().inputs, 1);
-        assert!(pair.weave().input_at(&entry("a.warc.gz").location).is_none());
+        assert!(pair.index().input_at(&entry("a.warc.gz").location).is_none());
         pair.reopen();
     }
     let captures = View::ALL.iter().position(|view| *view == View::Captures);
@@ -129,7 +129,7 @@ fn a_forgotten_input_has_no_row_and_its_number_is_not_used_again() {
         captures.map(|at| all_dumps(&pair.snapshot())[at].clone()),
         captures.map(|at| before[at].clone())
     );
-    let (again, found) = pair.weave().register_input(entry("a.warc.gz"), None).unwrap();
+    let (again, found) = pair.index().register_input(entry("a.warc.gz"), None).unwrap();
     assert_eq!((again, found.state), (InputId(4), InputState::Pending));
 }
 
@@ -138,15 +138,15 @@ fn a_missing_input_is_noted_in_its_row_until_it_is_found_again() {
     let (mut pair, input) = Pair::with_input();
     pair.load(input, [page(A, 1, &[])]);
     let place = entry("a.warc.gz").location;
-    let missing = |pair: &Pair| pair.weave().input_at(&place).unwrap().1.missing;
+    let missing = |pair: &Pair| pair.index().input_at(&place).unwrap().1.missing;
     let dumps = all_dumps(&pair.snapshot());
-    pair.weave().note_missing(input, "no such file").unwrap();
+    pair.index().note_missing(input, "no such file").unwrap();
     assert_eq!(all_dumps(&pair.snapshot()), dumps);
     pair.reopen();
     assert_eq!(missing(&pair), "no such file");
-    pair.weave().register_input(entry("a.warc.gz"), None).unwrap();
+    pair.index().register_input(entry("a.warc.gz"), None).unwrap();
     assert_eq!(missing(&pair), "");
-    assert!(pair.weave().input_at("/elsewhere").is_none());
+    assert!(pair.index().input_at("/elsewhere").is_none());
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn a_place_without_content_is_no_input_that_could_be_missing() {
     let pair = Pair::new();
     let mut absent = entry("a.warc.gz");
     absent.digest = format!("{}00", crate::NO_CONTENT);
-    pair.weave().register_input(absent.clone(), None).unwrap();
-    assert!(pair.weave().input_at(&absent.location).is_none());
+    pair.index().register_input(absent.clone(), None).unwrap();
+    assert!(pair.index().input_at(&absent.location).is_none());
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn an_unknown_input_is_refused_and_changes_nothing() {
         ..Batch::default()
     };
     assert!(matches!(
-        pair.weave().apply(batch),
+        pair.index().apply(batch),
         Err(ApplyError::UnknownInput(InputId(7)))
     ));
     pair.check();
@@ -241,16 +241,16 @@ fn keys_too_long_for_the_engine_go_to_quarantine() {
 #[test]
 fn what_is_in_memory_is_in_its_tables_after_closing() {
     let home = tempfile::tempdir().unwrap();
-    let open = || Weave::open(&home.path().join("index"), None, Settings::default()).unwrap();
-    let uris_on_disk = |weave: &Weave| {
-        let tables = weave.disk_bytes();
+    let open = || Index::open(&home.path().join("index"), None, Settings::default()).unwrap();
+    let uris_on_disk = |index: &Index| {
+        let tables = index.disk_bytes();
         tables
             .iter()
             .find(|(table, _)| *table == "uris")
             .map_or(0, |(_, bytes)| *bytes)
     };
-    let weave = open();
-    let (input, _) = weave.register_input(entry("a.warc.gz"), None).unwrap();
+    let index = open();
+    let (input, _) = index.register_input(entry("a.warc.gz"), None).unwrap();
     let captures = (0..240).map(|n| {
         let mut capture = page(&format!("http://h.com/{n}"), n, &[(A, "a")]);
         if let Some(page) = &mut capture.page {
@@ -259,29 +259,29 @@ fn what_is_in_memory_is_in_its_tables_after_closing() {
         (input, capture)
     });
     let captures = captures.collect();
-    weave
+    index
         .apply(Batch {
             captures,
             progress: Vec::new(),
             ..Batch::default()
         })
         .unwrap();
-    assert_eq!(uris_on_disk(&weave), 0);
-    drop(weave);
+    assert_eq!(uris_on_disk(&index), 0);
+    drop(index);
 
-    let weave = open();
-    assert!(uris_on_disk(&weave) > 0);
-    assert_eq!(weave.snapshot().text("com,h)/239").unwrap(), Some(noise(239)));
-    weave.settle().unwrap();
+    let index = open();
+    assert!(uris_on_disk(&index) > 0);
+    assert_eq!(index.snapshot().text("com,h)/239").unwrap(), Some(noise(239)));
+    index.settle().unwrap();
     let captures = vec![(input, page(A, 500, &[]))];
-    weave
+    index
         .apply(Batch {
             captures,
             progress: Vec::new(),
             ..Batch::default()
         })
         .unwrap();
-    assert_eq!(weave.snapshot().totals().unwrap().captures, 241);
+    assert_eq!(index.snapshot().totals().unwrap().captures, 241);
 }
 
 /// Two inputs with the same beginning are digested while they are read.
@@ -296,11 +296,11 @@ fn digests_of_beginnings_are_no_identity_and_move_with_epochs() {
     };
     let ids = ["a.warc.gz", "b.warc.gz"].map(|name| {
         pair.model.register_input(begun(name, 10), None);
-        pair.weave().register_input(begun(name, 10), None).unwrap().0
+        pair.index().register_input(begun(name, 10), None).unwrap().0
     });
     assert_ne!(ids[0], ids[1]);
     let step = |input, bytes_done, digested: &LedgerEntry| InputProgress {
-        digested: Some(Digested {
+        digested: Some(DigestProgress {
             digest: digested.digest.clone(),
             digesting: digested.digesting.clone(),
             size: None,
@@ -309,26 +309,26 @@ fn digests_of_beginnings_are_no_identity_and_move_with_epochs() {
     };
     pair.apply_batch(vec![], ids.map(|id| step(id, 300, &begun("", 500))).into());
     pair.reopen();
-    let rows = pair.weave().inputs(|entry| !entry.is_digested());
+    let rows = pair.index().inputs(|entry| !entry.is_digested());
     assert_eq!(rows.len(), 2);
     for (_, row) in rows {
         assert_eq!(row.beginning(), (500, "sha256:alike"));
         assert_eq!((row.digesting.as_str(), row.size), ("state after 500", 1000));
     }
-    assert_eq!(pair.weave().input_of(&begun("", 500).digest), None);
+    assert_eq!(pair.index().input_of(&begun("", 500).digest), None);
     // The first is read to its end.
     pair.apply_batch(vec![], vec![step(ids[0], 1000, &entry("whole"))]);
-    assert_eq!(pair.weave().input_of(&entry("whole").digest), Some(ids[0]));
+    assert_eq!(pair.index().input_of(&entry("whole").digest), Some(ids[0]));
     pair.check();
     // The second turns out to be the same: it fails, and keeps the digest of its beginning.
-    pair.weave()
+    pair.index()
         .apply(Batch {
             captures: vec![],
             progress: vec![step(ids[1], 1000, &entry("whole"))],
             ..Batch::default()
         })
         .unwrap();
-    let (id, row) = pair.weave().inputs(|entry| !entry.is_digested()).remove(0);
+    let (id, row) = pair.index().inputs(|entry| !entry.is_digested()).remove(0);
     assert_eq!(id, ids[1]);
     assert!(
         matches!(&row.state, InputState::Failed { reason } if reason.contains("the content of a.warc.gz")),

@@ -6,7 +6,7 @@ use crate::crash::REBUILDING_CRASH_POINTS;
 use crate::tables::Table;
 use crate::tests::support::{Pair, all_dumps, page, run_child, settings};
 use crate::write::Write;
-use crate::{RebuildError, Rebuilt, View, Weave};
+use crate::{Index, RebuildError, RebuildReport, View};
 
 const DIR: &str = "WEFT_TEST_REBUILD_DIR";
 
@@ -43,18 +43,18 @@ const TABLES: [(Table, View); 6] = [
     (Table::Rankings, View::Top),
 ];
 
-fn rebuild(weave: &Weave, view: View) -> Rebuilt {
-    weave.rebuild(&[view], &mut |_, _| {}).unwrap()
+fn rebuild(index: &Index, view: View) -> RebuildReport {
+    index.rebuild(&[view], &mut |_, _| {}).unwrap()
 }
 
-fn mended(rebuilt: &Rebuilt, table: Table) -> u64 {
+fn mended(rebuilt: &RebuildReport, table: Table) -> u64 {
     let found = rebuilt.tables.iter().find(|sum| sum.table == table.name());
-    found.unwrap().mended
+    found.unwrap().rows_repaired
 }
 
 /// Removes all rows of a table, or every second one.
-fn lose(weave: &Weave, table: Table, every: usize) -> u64 {
-    let snapshot = weave.snapshot();
+fn lose(index: &Index, table: Table, every: usize) -> u64 {
+    let snapshot = index.snapshot();
     let tables = snapshot.cut().tables().unwrap();
     let mut write = Write::new(tables);
     let mut lost = 0;
@@ -72,28 +72,28 @@ fn a_lost_row_comes_back() {
         let mut pair = pair();
         let expected = all_dumps(&pair.snapshot());
         let epoch = pair.snapshot().epoch();
-        pair.weave().lose_row(table.name()).unwrap();
+        pair.index().lose_row(table.name()).unwrap();
         pair.reopen();
         let held = pair.snapshot();
-        let rebuilt = rebuild(pair.weave(), view);
+        let rebuilt = rebuild(pair.index(), view);
         assert_eq!(mended(&rebuilt, table), 1, "{rebuilt:?}");
         assert_eq!((held.epoch(), rebuilt.epoch), (epoch, epoch.next()));
         assert_eq!(all_dumps(&pair.snapshot()), expected, "{}", table.name());
         pair.check();
         // A second rebuild repairs nothing and makes no epoch.
-        let again = rebuild(pair.weave(), view);
-        assert!(again.tables.iter().all(|sum| sum.mended == 0), "{again:?}");
+        let again = rebuild(pair.index(), view);
+        assert!(again.tables.iter().all(|sum| sum.rows_repaired == 0), "{again:?}");
         assert_eq!(again.epoch, rebuilt.epoch);
     }
 }
 
 #[test]
-fn lost_tables_come_back_and_weaving_goes_on() {
+fn lost_tables_come_back_and_indexing_goes_on() {
     for every in [1, 2] {
         for (table, view) in TABLES {
             let mut pair = pair();
-            let lost = lose(pair.weave(), table, every);
-            let rebuilt = rebuild(pair.weave(), view);
+            let lost = lose(pair.index(), table, every);
+            let rebuilt = rebuild(pair.index(), view);
             assert!(
                 mended(&rebuilt, table) >= lost,
                 "{} of {lost}: {rebuilt:?}",
@@ -119,12 +119,12 @@ fn lost_tables_come_back_and_weaving_goes_on() {
 #[test]
 fn a_snapshot_stays_what_it_was() {
     let mut pair = pair();
-    pair.weave().lose_row("domains").unwrap();
+    pair.index().lose_row("domains").unwrap();
     pair.reopen();
     let held = pair.snapshot();
     let before = all_dumps(&held);
     let mut seen = Vec::new();
-    pair.weave()
+    pair.index()
         .rebuild(&[View::Uris, View::Domains], &mut |_, _| {
             seen.push(pair.snapshot().epoch());
         })
@@ -144,15 +144,15 @@ fn what_others_are_made_from_is_not_made() {
         View::Ledger,
         View::Quarantine,
     ] {
-        let refused = pair.weave().rebuild(&[View::Top, view], &mut |_, _| {});
+        let refused = pair.index().rebuild(&[View::Top, view], &mut |_, _| {});
         assert!(matches!(refused, Err(RebuildError::NotDerived(name)) if name == view.name()));
     }
     // A loss in a source table does not spread.
     for (table, named) in [("links", "links"), ("versions", "versions")] {
-        pair.weave().lose_row(table).unwrap();
+        pair.index().lose_row(table).unwrap();
         pair.reopen();
         let before = all_dumps_but_damaged(&pair);
-        let refused = pair.weave().rebuild(&[View::Uris], &mut |_, _| {});
+        let refused = pair.index().rebuild(&[View::Uris], &mut |_, _| {});
         assert!(
             matches!(&refused, Err(RebuildError::Untrusted { table, .. }) if *table == named),
             "{refused:?}"
@@ -173,8 +173,8 @@ fn all_dumps_but_damaged(pair: &Pair) -> Vec<String> {
 #[test]
 fn child() {
     if let Some(dir) = std::env::var_os(DIR) {
-        let weave = Weave::open(Path::new(&dir), None, settings()).unwrap();
-        rebuild(&weave, View::Uris);
+        let index = Index::open(Path::new(&dir), None, settings()).unwrap();
+        rebuild(&index, View::Uris);
     }
 }
 
@@ -184,21 +184,21 @@ fn a_rebuild_that_is_killed_is_gone_through_with() {
         for nth in [1, 2] {
             let mut pair = pair();
             let expected = all_dumps(&pair.snapshot());
-            lose(pair.weave(), Table::Uris, 2);
-            lose(pair.weave(), Table::Inlinks, 3);
-            lose(pair.weave(), Table::Anchors, 2);
-            lose(pair.weave(), Table::Rankings, 1);
+            lose(pair.index(), Table::Uris, 2);
+            lose(pair.index(), Table::Inlinks, 3);
+            lose(pair.index(), Table::Anchors, 2);
+            lose(pair.index(), Table::Rankings, 1);
             let dir = pair.dir();
-            drop(pair.take_weave());
+            drop(pair.take_index());
             let is_passed = !run_child("tests::rebuild::child", DIR, &dir, &format!("{point}:{nth}"));
             assert!(is_passed || nth > 1, "{point} was never reached");
             // Opening alone finishes the rebuild.
-            let weave = Weave::open(&dir, None, settings()).unwrap();
-            assert_eq!(all_dumps(&weave.snapshot()), expected, "{point}:{nth}");
-            assert_eq!(weave.snapshot().check().unwrap().damages, [], "{point}:{nth}");
-            let again = rebuild(&weave, View::Uris);
+            let index = Index::open(&dir, None, settings()).unwrap();
+            assert_eq!(all_dumps(&index.snapshot()), expected, "{point}:{nth}");
+            assert_eq!(index.snapshot().check().unwrap().damages, [], "{point}:{nth}");
+            let again = rebuild(&index, View::Uris);
             assert!(
-                again.tables.iter().all(|sum| sum.mended == 0),
+                again.tables.iter().all(|sum| sum.rows_repaired == 0),
                 "{point}:{nth}: {again:?}"
             );
         }

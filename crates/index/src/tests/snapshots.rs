@@ -28,13 +28,13 @@ fn no_read_mixes_epochs() {
     let (mut pair, input) = Pair::with_input();
     let target = |n: i64| format!("http://t{n}.com/");
     pair.apply(vec![(input, page(A, 1, &[(&target(1), "x")]))]);
-    let weave = pair.weave().clone();
+    let index = pair.index().clone();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut seen = 0;
             while !done.load(Ordering::Relaxed) {
-                let snapshot = weave.snapshot();
+                let snapshot = index.snapshot();
                 let n = snapshot.epoch().0 as i64;
                 let links = snapshot.outlinks(&key(A), None, 9).unwrap();
                 assert_eq!(links.len(), 1);

@@ -10,15 +10,15 @@ use crate::model::Model;
 use crate::tables::Table;
 use crate::views::captures::text_hash;
 use crate::{
-    AnchorRow, Batch, CaptureRow, DumpFormat, Epoch, EpochReport, Fingerprints, InputId, InputProgress,
-    InputState, LedgerEntry, PageChange, PastVersion, Recount, Selector, Settings, Snapshot, TakeBack,
-    TakeDown, TookDown, View, Weave, When, past_count,
+    AnchorRow, Batch, CaptureRow, DumpFormat, Epoch, EpochReport, Fingerprints, Index, InputId,
+    InputProgress, InputState, LedgerEntry, PageChange, PastVersion, Recount, RollBack, Selector, Settings,
+    Snapshot, TakedownOutcome, TakedownRequest, View, When, past_count,
 };
 
 /// An index in a temporary directory, and a model with the same history.
 pub(crate) struct Pair {
     home: tempfile::TempDir,
-    weave: Option<Weave>,
+    index: Option<Index>,
     pub(crate) model: Model,
     /// The state of a follower of the epochs' reports.
     follower: Follower,
@@ -165,10 +165,10 @@ pub(crate) fn settings() -> Settings {
 impl Pair {
     pub(crate) fn new() -> Pair {
         let home = tempfile::tempdir().unwrap();
-        let weave = Weave::open(&home.path().join("index"), None, settings()).unwrap();
+        let index = Index::open(&home.path().join("index"), None, settings()).unwrap();
         Pair {
             home,
-            weave: Some(weave),
+            index: Some(index),
             model: Model::default(),
             follower: Follower::default(),
         }
@@ -186,36 +186,36 @@ impl Pair {
     }
 
     /// Takes the index, for tests that the model has no part in.
-    pub(crate) fn take_weave(&mut self) -> Weave {
-        self.weave.take().unwrap()
+    pub(crate) fn take_index(&mut self) -> Index {
+        self.index.take().unwrap()
     }
 
-    pub(crate) fn weave(&self) -> &Weave {
-        self.weave.as_ref().unwrap()
+    pub(crate) fn index(&self) -> &Index {
+        self.index.as_ref().unwrap()
     }
 
     /// Returns inputs that were started and not read to their end.
     pub(crate) fn unfinished(&self) -> Vec<InputId> {
         let begun =
             |entry: &LedgerEntry| matches!(entry.state, InputState::Loading | InputState::Failed { .. });
-        self.weave().inputs(begun).into_iter().map(|(id, _)| id).collect()
+        self.index().inputs(begun).into_iter().map(|(id, _)| id).collect()
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.weave().snapshot()
+        self.index().snapshot()
     }
 
     pub(crate) fn close(&mut self) {
-        self.weave = None;
+        self.index = None;
     }
 
     pub(crate) fn reopen(&mut self) {
         self.close();
-        self.weave = Some(Weave::open(&self.dir(), None, settings()).unwrap());
+        self.index = Some(Index::open(&self.dir(), None, settings()).unwrap());
     }
 
     pub(crate) fn input(&mut self, name: &str) -> InputId {
-        let (id, _) = self.weave().register_input(entry(name), None).unwrap();
+        let (id, _) = self.index().register_input(entry(name), None).unwrap();
         assert_eq!(self.model.register_input(entry(name), None), id);
         id
     }
@@ -223,7 +223,7 @@ impl Pair {
     /// Continues an input under another name.
     pub(crate) fn rename(&mut self, input: InputId, name: &str) {
         let epoch = self.snapshot().epoch();
-        let (id, _) = self.weave().register_input(entry(name), Some(input)).unwrap();
+        let (id, _) = self.index().register_input(entry(name), Some(input)).unwrap();
         let snapshot = self.snapshot();
         self.follower.read(&snapshot, epoch);
         assert_eq!(self.model.register_input(entry(name), Some(input)), id);
@@ -234,7 +234,7 @@ impl Pair {
         let epoch = self.snapshot().epoch();
         let known = self.snapshot().input(input).unwrap();
         let found = LedgerEntry::pending(name, "", &known.digest, known.size, "");
-        let (id, _) = self.weave().register_input(found.clone(), None).unwrap();
+        let (id, _) = self.index().register_input(found.clone(), None).unwrap();
         let snapshot = self.snapshot();
         self.follower.read(&snapshot, epoch);
         assert_eq!((id, self.model.register_input(found, None)), (input, input));
@@ -255,14 +255,14 @@ impl Pair {
             ..Batch::default()
         };
         self.model.apply(batch());
-        let report = self.weave().apply(batch()).unwrap();
+        let report = self.index().apply(batch()).unwrap();
         self.follower.follow(&report, &self.snapshot());
         report
     }
 
     /// Takes an input back to a position before which there are no records.
     pub(crate) fn take_back(&mut self, input: InputId, bytes_done: u64) -> EpochReport {
-        let to = TakeBack {
+        let to = RollBack {
             bytes_done,
             exchange_from: 0,
             records: 0,
@@ -273,21 +273,21 @@ impl Pair {
             let capture = model.capture(row.input, row.offset);
             capture.cloned().ok_or_else(|| "not there".to_owned())
         };
-        let report = self.weave().take_back(input, &to, &mut reread, None).unwrap();
+        let report = self.index().take_back(input, &to, &mut reread, None).unwrap();
         self.model.take_back(input, &to);
         self.follower.follow(&report, &self.snapshot());
         report
     }
 
     /// Takes captures down.
-    pub(crate) fn take_down(&mut self, selector: &Selector) -> TookDown {
+    pub(crate) fn take_down(&mut self, selector: &Selector) -> TakedownOutcome {
         let model = self.model.clone();
         let mut reread = |row: &CaptureRow| {
             let capture = model.capture(row.input, row.offset);
             capture.cloned().ok_or_else(|| "not there".to_owned())
         };
         let asked = take_down(selector);
-        let took_down = self.weave().take_down(&asked, &mut reread, None).unwrap();
+        let took_down = self.index().take_down(&asked, &mut reread, None).unwrap();
         self.follower.follow(&took_down.report, &self.snapshot());
         let expected = self.model.take_down(selector);
         if took_down.is_new {
@@ -454,8 +454,8 @@ impl Pair {
     }
 }
 
-pub(crate) fn take_down(selector: &Selector) -> TakeDown {
-    TakeDown {
+pub(crate) fn take_down(selector: &Selector) -> TakedownRequest {
+    TakedownRequest {
         selector: selector.clone(),
         who: "somebody".to_owned(),
         reason: "asked for".to_owned(),

@@ -9,7 +9,7 @@ use crate::tests::support::{
     Pair, all_dumps, dump, entry, key, page, progress, run_child, settings, take_down,
 };
 use crate::{
-    Batch, CaptureRow, InputId, InputState, KeptSelector, LedgerEntry, PageChange, Selector, View, Weave,
+    Batch, CaptureRow, Index, InputId, InputState, KeptSelector, LedgerEntry, PageChange, Selector, View,
 };
 
 const DIR: &str = "WEFT_TEST_TAKEDOWN_DIR";
@@ -110,7 +110,7 @@ fn a_takedown_goes_ahead_where_an_older_capture_cannot_be_read_again() {
         }
     };
     let asked = take_down(&Selector::Inputs(vec![new]));
-    let took_down = pair.weave().take_down(&asked, &mut reread, None).unwrap();
+    let took_down = pair.index().take_down(&asked, &mut reread, None).unwrap();
     let unreadable: Vec<(&str, &str)> = took_down
         .unreadable
         .iter()
@@ -138,7 +138,7 @@ fn captures_that_could_not_be_read_again_leave_with_their_texts_and_links() {
     let mut gone = |_: &CaptureRow| Err("the file is gone".to_owned());
     for input in [new, old] {
         let asked = take_down(&Selector::Inputs(vec![input]));
-        pair.weave().take_down(&asked, &mut gone, None).unwrap();
+        pair.index().take_down(&asked, &mut gone, None).unwrap();
     }
     let snapshot = pair.snapshot();
     assert_eq!(snapshot.check().unwrap().damages, []);
@@ -161,7 +161,7 @@ fn whole_inputs_leave_with_their_losses_and_come_back_as_new_ones() {
     pair.apply_batch(vec![(stays, page("http://a.com/", 1, &[]))], Vec::new());
     pair.apply_batch(vec![(goes, page("http://b.org/", 2, &[]))], vec![lossy.clone()]);
     let before = all_dumps(&pair.snapshot());
-    let took_down = pair.weave().take_down(
+    let took_down = pair.index().take_down(
         &take_down(&Selector::Inputs(vec![goes])),
         &mut |_| Err("not asked for".into()),
         None,
@@ -177,19 +177,19 @@ fn whole_inputs_leave_with_their_losses_and_come_back_as_new_ones() {
         (0, 0, 0, 1)
     );
     assert_eq!((&row.state, row.quarantined), (&InputState::TakenDown, 0));
-    let (found, known) = pair.weave().register_input(entry("goes.warc.gz"), None).unwrap();
+    let (found, known) = pair.index().register_input(entry("goes.warc.gz"), None).unwrap();
     assert_eq!(
         (found, known.state),
         (goes, InputState::TakenDown),
         "it is known by its digest"
     );
-    pair.weave()
+    pair.index()
         .undo_takedown(took_down.takedown.id, "somebody", 8)
         .unwrap()
         .unwrap();
     pair.reopen();
     assert_eq!(pair.snapshot().input(goes).unwrap().state, InputState::Pending);
-    pair.weave()
+    pair.index()
         .apply(Batch {
             captures: vec![(goes, page("http://b.org/", 2, &[]))],
             progress: vec![lossy],
@@ -211,12 +211,12 @@ fn the_register_says_everything_but_what() {
         Selector::Inputs(vec![input]),
     ];
     for selector in &selectors {
-        pair.weave()
+        pair.index()
             .take_down(&take_down(selector), &mut |_| Err("gone".into()), None)
             .unwrap();
     }
     pair.reopen();
-    let register = pair.weave().takedowns();
+    let register = pair.index().takedowns();
     let ids: Vec<u32> = register.iter().map(|takedown| takedown.id).collect();
     assert_eq!(ids, [1, 2, 3, 4, 5]);
     assert_eq!(
@@ -236,10 +236,10 @@ fn the_register_says_everything_but_what() {
     // A repeated request returns the existing takedown.
     let again = pair.take_down(&selectors[0]);
     assert_eq!((again.is_new, again.takedown.id), (false, 1));
-    pair.weave().undo_takedown(1, "other", 9).unwrap();
-    let undone = pair.weave().takedowns()[0].undone.clone().unwrap();
+    pair.index().undo_takedown(1, "other", 9).unwrap();
+    let undone = pair.index().takedowns()[0].undone.clone().unwrap();
     assert_eq!((undone.who.as_str(), undone.at_ms), ("other", 9));
-    assert!(pair.weave().undo_takedown(99, "other", 9).unwrap().is_none());
+    assert!(pair.index().undo_takedown(99, "other", 9).unwrap().is_none());
 }
 
 #[test]
@@ -253,16 +253,16 @@ fn what_is_undone_comes_back_when_it_is_read_again_and_not_before() {
     let before = all_dumps(&pair.snapshot());
     pair.take_down(&Selector::Prefix("com,a)/".into()));
     pair.check();
-    assert!(pair.weave().returning(input).unwrap().is_empty());
-    pair.weave().undo_takedown(1, "somebody", 8).unwrap();
+    assert!(pair.index().returning(input).unwrap().is_empty());
+    pair.index().undo_takedown(1, "somebody", 8).unwrap();
     assert_eq!(pair.model.undo_takedown(1).len(), 2);
     pair.check();
-    let returning = pair.weave().returning(input).unwrap();
+    let returning = pair.index().returning(input).unwrap();
     assert_eq!(returning.iter().map(|row| row.offset).collect::<Vec<_>>(), [1, 2]);
-    let rules = pair.weave().takedown_rules().unwrap();
+    let rules = pair.index().takedown_rules().unwrap();
     assert!(rules.is_returning("a.warc.gz", 2) && !rules.is_returning("a.warc.gz", 3));
     pair.load(input, captures);
-    assert!(pair.weave().returning(input).unwrap().is_empty());
+    assert!(pair.index().returning(input).unwrap().is_empty());
     assert_eq!(all_dumps(&pair.snapshot()), before);
 }
 
@@ -272,7 +272,7 @@ fn rules_that_another_process_is_told_say_the_same() {
     pair.load(input, [page("http://a.com/secret/1", 1, &[])]);
     pair.take_down(&Selector::Prefix("com,a)/s".into()));
     pair.take_down(&Selector::Before(500));
-    let told = serde_json::to_string(&pair.weave().takedown_rules().unwrap()).unwrap();
+    let told = serde_json::to_string(&pair.index().takedown_rules().unwrap()).unwrap();
     let rules: crate::TakedownRules = serde_json::from_str(&told).unwrap();
     for (key, time, expected) in [
         ("com,a)/secret/1", 900, Some(1)),
@@ -297,11 +297,11 @@ fn what_would_leave_is_told_and_nothing_changes() {
         (1..6).map(|n| page(&format!("http://a.com/{}", n % 3), n, &[])),
     );
     let before = all_dumps(&pair.snapshot());
-    let would = pair.weave().would_leave(&Selector::Before(4000), 2).unwrap();
+    let would = pair.index().preview_takedown(&Selector::Before(4000), 2).unwrap();
     assert_eq!((would.captures, would.url_keys, would.rows.len()), (3, 3, 2));
     assert_eq!(would.inputs.into_iter().collect::<Vec<_>>(), [(input, 3)]);
     assert_eq!(all_dumps(&pair.snapshot()), before);
-    assert!(pair.weave().takedowns().is_empty());
+    assert!(pair.index().takedowns().is_empty());
 }
 
 fn captures(input: u64) -> Vec<Capture> {
@@ -315,16 +315,16 @@ fn captures(input: u64) -> Vec<Capture> {
 }
 
 /// Loads two inputs with takedowns in between, and skips steps that are already done.
-fn load(dir: &Path) -> Weave {
-    let weave = Weave::open(dir, None, settings()).unwrap();
+fn load(dir: &Path) -> Index {
+    let index = Index::open(dir, None, settings()).unwrap();
     let mut reread = |row: &CaptureRow| {
         let mut all = captures(row.offset / 10).into_iter();
         all.find(|c| c.offset == row.offset)
             .ok_or_else(|| "not there".to_owned())
     };
     let read = |input: &str, number: u64| {
-        let (id, known): (InputId, LedgerEntry) = weave.register_input(entry(input), None).unwrap();
-        let returning = weave.returning(id).unwrap();
+        let (id, known): (InputId, LedgerEntry) = index.register_input(entry(input), None).unwrap();
+        let returning = index.returning(id).unwrap();
         let captures = captures(number).into_iter();
         let captures: Vec<_> = if known.state == InputState::Done {
             captures
@@ -338,7 +338,7 @@ fn load(dir: &Path) -> Weave {
             InputState::Done => Vec::new(),
             _ => vec![progress(id, 90, InputState::Done)],
         };
-        weave
+        index
             .apply(Batch {
                 captures,
                 progress,
@@ -349,16 +349,16 @@ fn load(dir: &Path) -> Weave {
     };
     read("a.warc.gz", 0);
     let prefix = take_down(&Selector::Prefix("com,h1)/".into()));
-    if weave.takedowns().is_empty() {
-        weave.take_down(&prefix, &mut reread, None).unwrap();
+    if index.takedowns().is_empty() {
+        index.take_down(&prefix, &mut reread, None).unwrap();
     }
     let second = read("b.warc.gz", 1);
-    weave.undo_takedown(1, "somebody", 9).unwrap();
+    index.undo_takedown(1, "somebody", 9).unwrap();
     read("a.warc.gz", 0);
     read("b.warc.gz", 1);
     let inputs = take_down(&Selector::Inputs(vec![second]));
-    weave.take_down(&inputs, &mut reread, None).unwrap();
-    weave
+    index.take_down(&inputs, &mut reread, None).unwrap();
+    index
 }
 
 /// Not a test itself: the test below runs it in another process.
@@ -384,14 +384,14 @@ fn a_crash_in_a_takedown_changes_nothing_in_the_end() {
         let dir = home.path().join(point);
         let ended = run_child("tests::takedowns::child", DIR, &dir, &format!("{point}:1"));
         assert!(!ended, "{point} was never reached");
-        let weave = load(&dir);
+        let index = load(&dir);
         assert_eq!(
-            all_dumps(&weave.snapshot()),
+            all_dumps(&index.snapshot()),
             undisturbed,
             "after a crash at {point}"
         );
-        assert_eq!(weave.takedowns().len(), 2, "after a crash at {point}");
-        assert_eq!(weave.snapshot().check().unwrap().damages, []);
+        assert_eq!(index.takedowns().len(), 2, "after a crash at {point}");
+        assert_eq!(index.snapshot().check().unwrap().damages, []);
     }
 }
 
@@ -495,7 +495,7 @@ fn no_file_holds_what_was_taken_down_once_it_is_purged() {
     let before = all_dumps(&pair.snapshot());
     assert!(!files_with(&pair.dir(), word).is_empty());
     let epoch = pair.snapshot().epoch();
-    pair.weave().purge(epoch, &mut |_, _| ()).unwrap();
+    pair.index().purge(epoch, &mut |_, _| ()).unwrap();
     assert_eq!(
         files_with(pair.dir().parent().unwrap(), word),
         [] as [std::path::PathBuf; 0]
@@ -520,12 +520,12 @@ fn a_purge_waits_for_readers_and_changes_nothing_where_one_stays() {
     let (pair, _) = with_planted("word");
     let held = pair.snapshot();
     let before = all_dumps(&held);
-    let error = pair.weave().purge(held.epoch(), &mut |_, _| ()).unwrap_err();
+    let error = pair.index().purge(held.epoch(), &mut |_, _| ()).unwrap_err();
     assert!(error.to_string().contains("while it is being read"), "{error}");
     drop(held);
     assert_eq!(all_dumps(&pair.snapshot()), before);
     let epoch = pair.snapshot().epoch();
-    pair.weave().purge(epoch, &mut |_, _| ()).unwrap();
+    pair.index().purge(epoch, &mut |_, _| ()).unwrap();
     assert_eq!(all_dumps(&pair.snapshot()), before);
 }
 
@@ -535,9 +535,9 @@ const PURGE_DIR: &str = "WEFT_TEST_PURGE_DIR";
 #[test]
 fn purging_child() {
     if let Some(dir) = std::env::var_os(PURGE_DIR) {
-        let weave = load(Path::new(&dir));
-        let epoch = weave.snapshot().epoch();
-        weave.purge(epoch, &mut |_, _| ()).unwrap();
+        let index = load(Path::new(&dir));
+        let epoch = index.snapshot().epoch();
+        index.purge(epoch, &mut |_, _| ()).unwrap();
     }
 }
 
@@ -556,9 +556,9 @@ fn a_crash_in_a_purge_loses_nothing_and_leaves_nothing() {
         );
         assert!(!ended, "{point} was never reached");
         assert_eq!(folders(&place), 2);
-        let weave = load(&dir);
+        let index = load(&dir);
         assert_eq!(
-            all_dumps(&weave.snapshot()),
+            all_dumps(&index.snapshot()),
             undisturbed,
             "after a crash at {point}"
         );

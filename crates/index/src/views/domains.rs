@@ -81,7 +81,7 @@ fn count(now: &mut DomainState, change: &UriChange) -> Result<(), SnapshotError>
     let shift = |value: u64, before: u64, after: u64| -> Result<u64, SnapshotError> {
         let shifted = (value + after).checked_sub(before);
         holds!(
-            "weave.domain_counts",
+            "index.domain_counts",
             shifted.is_some(),
             "{}: {before} are removed from {value} and {after} new ones",
             change.domain

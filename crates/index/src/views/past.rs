@@ -214,7 +214,7 @@ fn different_pages<'r>(eligible: &[&'r Stored]) -> Option<BTreeMap<String, Vec<&
     let mut spelling_of: BTreeMap<&str, String> = BTreeMap::new();
     for row in eligible {
         spelling_of.entry(&row.url).or_insert_with(|| {
-            Spelling::of(&row.url).map_or_else(|_| row.url.clone(), |spelling| spelling.as_str().to_owned())
+            Spelling::new(&row.url).map_or_else(|_| row.url.clone(), |spelling| spelling.as_str().to_owned())
         });
     }
     // The least spelling of the page of each spelling.

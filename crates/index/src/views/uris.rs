@@ -268,7 +268,7 @@ impl Step<'_, '_> {
             self.write.remove(Table::Uris, url_key.as_str());
         }
         holds!(
-            "weave.pages",
+            "index.pages",
             stays || !has_content,
             "{url_key} is a page or document, but neither captured nor linked to"
         );
@@ -417,7 +417,7 @@ fn count(
     let inlinks = (before.inlinks + added.inlinks).checked_sub(removed.inlinks);
     let external = (before.inlinks_external + added.inlinks_external).checked_sub(removed.inlinks_external);
     holds!(
-        "weave.inlinks",
+        "index.inlinks",
         inlinks.is_some() && external.is_some() && external <= inlinks,
         "{url_key} had {before:?}; {added:?} were added and {removed:?} removed"
     );

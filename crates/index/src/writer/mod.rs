@@ -4,7 +4,7 @@
 //! - One epoch at a time (the writer's lock), in one engine batch.
 //! - The state that readers see (`published`) is replaced only after the batch is durable.
 //! - After a failed commit or sync nothing more is written until the index is opened again
-//!   ([`Weave::recover`]), because memory and disk may differ. The same applies after a broken
+//!   ([`Index::recover`]), because memory and disk may differ. The same applies after a broken
 //!   invariant ([`invariant::holds`]).
 
 mod purge;
@@ -17,16 +17,16 @@ mod take_down;
 
 pub(crate) use purge::remove_left;
 pub use removal::Reread;
-pub use remove_lines::LinesGone;
+pub use remove_lines::RemovedLines;
 use state::Writer;
-pub use take_back::{TakeBack, TakeBackError};
-pub use take_down::{NoteTakenDown, TakeDown, TookDown, WouldLeave};
+pub use take_back::{RollBack, TakeBackError};
+pub use take_down::{NoteTakenDown, TakedownOutcome, TakedownPreview, TakedownRequest};
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::diagnosis::Words;
+use engine::diagnosis::ErrorMessage;
 use extract::{Capture, LinkScope};
 use fjall::PersistMode;
 use parking_lot::{Mutex, RwLock};
@@ -42,7 +42,7 @@ use crate::ids::InputId;
 use crate::last_epoch::LastEpoch;
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry};
-use crate::rebuild::{self, RebuildError, Rebuilt};
+use crate::rebuild::{self, RebuildError, RebuildReport};
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
 use crate::tables::{Table, Tables};
@@ -53,7 +53,7 @@ use crate::{crash, directory};
 
 /// The index of one archive. Cheap to clone; one writer at a time, any number of snapshots.
 #[derive(Clone)]
-pub struct Weave {
+pub struct Index {
     inner: Arc<Inner>,
 }
 
@@ -68,13 +68,13 @@ struct Inner {
     poisoned: RwLock<Option<String>>,
 }
 
-impl Weave {
+impl Index {
     /// Opens or creates the index in `dir`. `links` is fixed when it is created (`None`: all links,
     /// or the scope that it was created with).
     ///
     /// # Errors
     /// [`OpenError`]: not an index of Weft, newer, open elsewhere, other link scope, full disk.
-    pub fn open(dir: &Path, links: Option<LinkScope>, settings: Settings) -> Result<Weave, OpenError> {
+    pub fn open(dir: &Path, links: Option<LinkScope>, settings: Settings) -> Result<Index, OpenError> {
         let (tables, link_scope) = directory::open(dir, links, &settings)?;
         let (writer, snapshot) = Writer::read(dir, tables)?;
         let last_epoch = LastEpoch::next_to(dir);
@@ -82,10 +82,10 @@ impl Weave {
             tracing::warn!(
                 dir = %dir.display(),
                 "the index lost {}: the end of its journal is damaged; load the inputs again",
-                lost_text(&lost)
+                lost_epochs_text(&lost)
             );
         }
-        Ok(Weave {
+        Ok(Index {
             inner: Arc::new(Inner {
                 dir: dir.to_owned(),
                 last_epoch,
@@ -120,7 +120,7 @@ impl Weave {
     /// ([`LedgerEntry::is_digested`]) is not found by digest.
     ///
     /// # Errors
-    /// [`ApplyError`], as [`Weave::apply`].
+    /// [`ApplyError`], as [`Index::apply`].
     pub fn register_input(
         &self,
         entry: LedgerEntry,
@@ -129,11 +129,11 @@ impl Weave {
         self.register_input_with(entry, continues, None)
     }
 
-    /// As [`Weave::register_input`]. If an input with captures is renamed, the note returned by
-    /// `note_renamed` is committed with it ([`Snapshot::note_beside`]).
+    /// As [`Index::register_input`]. If an input with captures is renamed, the note returned by
+    /// `note_renamed` is committed with it ([`Snapshot::external_note`]).
     ///
     /// # Errors
-    /// As [`Weave::apply_with`].
+    /// As [`Index::apply_with_external`].
     pub fn register_input_with(
         &self,
         entry: LedgerEntry,
@@ -191,7 +191,7 @@ impl Weave {
     /// removes the record.
     ///
     /// # Errors
-    /// [`ApplyError`], as [`Weave::apply`].
+    /// [`ApplyError`], as [`Index::apply`].
     pub fn note_missing(&self, id: InputId, why: &str) -> Result<(), ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
@@ -218,21 +218,21 @@ impl Weave {
     /// no epoch.
     ///
     /// # Errors
-    /// [`ApplyError`]. [`ApplyError::UnknownInput`], [`ApplyError::Beside`] and
+    /// [`ApplyError`]. [`ApplyError::UnknownInput`], [`ApplyError::External`] and
     /// [`ApplyError::Snapshot`] change nothing. After any other error, and after a broken invariant
     /// (`SnapshotError::Broken`), the index must be opened again; it then holds the epoch
     /// completely or not at all.
     pub fn apply(&self, batch: Batch) -> Result<EpochReport, ApplyError> {
-        self.apply_with(batch, None)
+        self.apply_with_external(batch, None)
     }
 
-    /// As [`Weave::apply`]. Before the epoch commits, its new captures are passed to
-    /// `write_external`, whose note is committed with them ([`Snapshot::note_beside`]). A batch
+    /// As [`Index::apply`]. Before the epoch commits, its new captures are passed to
+    /// `write_external`, whose note is committed with them ([`Snapshot::external_note`]). A batch
     /// without new captures has no note.
     ///
     /// # Errors
-    /// As [`Weave::apply`], and [`ApplyError::Beside`], which changes nothing.
-    pub fn apply_with(
+    /// As [`Index::apply`], and [`ApplyError::External`], which changes nothing.
+    pub fn apply_with_external(
         &self,
         batch: Batch,
         write_external: Option<&mut WriteExternal<'_>>,
@@ -248,7 +248,7 @@ impl Weave {
         // The previous epoch. The writer's lock keeps another from being published in the meantime.
         let cut = inner.published.read().cut().clone();
         let retied = Vec::new();
-        let mut prepared = inner.weave(
+        let mut prepared = inner.prepare(
             &tables,
             &mut writer,
             &cut,
@@ -287,7 +287,7 @@ impl Weave {
         &self,
         views: &[View],
         progress: &mut dyn FnMut(&'static str, u64),
-    ) -> Result<Rebuilt, RebuildError> {
+    ) -> Result<RebuildReport, RebuildError> {
         let plan = rebuild::Plan::of(views)?;
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
@@ -319,7 +319,7 @@ impl Weave {
     /// depends on it.
     ///
     /// # Errors
-    /// [`ApplyError`], as [`Weave::apply`].
+    /// [`ApplyError`], as [`Index::apply`].
     pub fn settle(&self) -> Result<(), ApplyError> {
         let inner = &*self.inner;
         let writer = inner.writer.lock();
@@ -366,7 +366,7 @@ impl Weave {
 }
 
 impl Inner {
-    fn weave<'t>(
+    fn prepare<'t>(
         &self,
         tables: &'t Tables,
         writer: &mut Writer,
@@ -375,7 +375,7 @@ impl Inner {
         clock: &mut StepClock,
     ) -> Result<PreparedEpoch<'t>, ApplyError> {
         let chain = self.chain(tables, writer, cut);
-        self.poison_on_broken(chain.weave(batch, retied, write_external, clock))
+        self.poison_on_broken(chain.prepare(batch, retied, write_external, clock))
     }
 
     fn chain<'t, 'w>(&self, tables: &'t Tables, writer: &'w mut Writer, cut: &'w Cut) -> Chain<'t, 'w> {
@@ -437,7 +437,7 @@ impl Inner {
         let is_renamed = old.as_ref().is_some_and(|old| old.input != now.input);
         let note = match note_renamed {
             Some(note) if is_renamed && now.captures > 0 => {
-                Some(note(id, &now.input).map_err(ApplyError::Beside)?)
+                Some(note(id, &now.input).map_err(ApplyError::External)?)
             }
             _ => None,
         };
@@ -454,7 +454,7 @@ impl Inner {
         }
         let mut clock = StepClock::start();
         let work = (Batch::default(), retied, None);
-        let prepared = self.weave(tables, writer, &cut, work, &mut clock);
+        let prepared = self.prepare(tables, writer, &cut, work, &mut clock);
         let done = prepared.and_then(|prepared| {
             let mut write = prepared.write.unwrap_or_else(|| Write::new(tables));
             write.put(Table::Inputs, ledger::entry_key(id), ledger::encode_entry(&now));
@@ -530,7 +530,7 @@ impl Inner {
             ApplyError::Engine {
                 doing: "write",
                 dir,
-                detail: Words(error).to_string(),
+                detail: ErrorMessage(error).to_string(),
             }
         };
         tracing::error!(%error, "the index refuses writes until it is reopened");
@@ -576,7 +576,7 @@ impl Drop for Inner {
 }
 
 /// Formats epochs as text: `epoch 4`, `epochs 4 to 6`.
-pub fn lost_text(epochs: &RangeInclusive<u64>) -> String {
+pub fn lost_epochs_text(epochs: &RangeInclusive<u64>) -> String {
     if epochs.start() == epochs.end() {
         format!("epoch {}", epochs.start())
     } else {

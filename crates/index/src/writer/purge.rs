@@ -10,13 +10,13 @@
 //! - At any moment the directory of the index is complete: the exchange is one atomic step of the
 //!   file system.
 
-use engine::diagnosis::Words;
+use engine::diagnosis::ErrorMessage;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{CWD, RenameFlags};
 
-use super::Weave;
+use super::Index;
 use crate::codec::Corrupt;
 use crate::crash;
 use crate::cut::Cut;
@@ -31,12 +31,12 @@ use crate::write::Write;
 /// Rows in a batch.
 const BATCH_ROWS: usize = 1 << 16;
 
-impl Weave {
+impl Index {
     /// Rewrites the index. `covered` is the last epoch that search has read. Nothing else is
     /// written meanwhile; `progress` receives tables and how many of their rows were copied.
     ///
     /// # Errors
-    /// [`ApplyError`]: the index is unchanged, or must be opened again ([`Weave::recover`]).
+    /// [`ApplyError`]: the index is unchanged, or must be opened again ([`Index::recover`]).
     pub fn purge(
         &self,
         covered: Epoch,
@@ -55,9 +55,9 @@ impl Weave {
         {
             let snapshot = inner.published.read().clone();
             let copied = Tables::open(&beside, &inner.settings);
-            let copied = copied.map_err(|error| failed("create", &Words(&error)))?;
+            let copied = copied.map_err(|error| failed("create", &ErrorMessage(&error)))?;
             copy(snapshot.cut(), &copied, covered, progress)?
-                .map_err(|error| failed("write", &Words(&error)))?;
+                .map_err(|error| failed("write", &ErrorMessage(&error)))?;
             copied.close().map_err(|error| failed("close", &error))?;
         }
         crash::purging_point("purge.before_exchange");

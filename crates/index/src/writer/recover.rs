@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use parking_lot::RwLockWriteGuard;
 
-use super::{Inner, Weave, Writer};
+use super::{Index, Inner, Writer};
 use crate::cut::Cut;
 use crate::directory;
 use crate::error::{ApplyError, OpenError, probe_disk_full};
@@ -24,7 +24,7 @@ const RELEASE_TIME_MAX: Duration = Duration::from_secs(10);
 /// Time between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-impl Weave {
+impl Index {
     /// Returns why the index refuses writes, if it does.
     pub fn refuses_writes(&self) -> Option<String> {
         self.inner.poisoned.read().clone()

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use system::holds;
 
-use super::{Weave, Writer};
+use super::{Index, Writer};
 use crate::chain::Removal;
 use crate::cut::Cut;
 use crate::epoch::EpochReport;
@@ -19,7 +19,7 @@ use extract::IndexLine;
 
 /// Lines removed from one input.
 #[derive(Debug, Clone)]
-pub struct LinesGone {
+pub struct RemovedLines {
     /// The input.
     pub input: InputId,
     /// The woven lines; missing ones are skipped.
@@ -28,12 +28,12 @@ pub struct LinesGone {
     pub digest: String,
 }
 
-impl Weave {
+impl Index {
     /// Removes lines from the index; durable when it returns.
     ///
     /// # Errors
-    /// [`ApplyError`], as [`Weave::apply`].
-    pub fn remove_lines(&self, removed: Vec<LinesGone>) -> Result<EpochReport, ApplyError> {
+    /// [`ApplyError`], as [`Index::apply`].
+    pub fn remove_lines(&self, removed: Vec<RemovedLines>) -> Result<EpochReport, ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
         let tables = inner.usable(&writer)?;
@@ -44,7 +44,7 @@ impl Weave {
     }
 }
 
-fn removal(writer: &Writer, cut: &Cut, removed: Vec<LinesGone>) -> Result<Removal, ApplyError> {
+fn removal(writer: &Writer, cut: &Cut, removed: Vec<RemovedLines>) -> Result<Removal, ApplyError> {
     let mut removal = Removal {
         // The times are those of captures, which all stay.
         fetch_time_ms: Some((
@@ -53,7 +53,7 @@ fn removal(writer: &Writer, cut: &Cut, removed: Vec<LinesGone>) -> Result<Remova
         )),
         ..Removal::default()
     };
-    for LinesGone { input, lines, digest } in removed {
+    for RemovedLines { input, lines, digest } in removed {
         let before = writer.entry(input)?;
         let mut now = before.clone();
         now.digest = digest;
@@ -65,7 +65,7 @@ fn removal(writer: &Writer, cut: &Cut, removed: Vec<LinesGone>) -> Result<Remova
         for row in rows {
             if cut.contains(Table::IndexLines, &row)? {
                 holds!(
-                    "weave.lines_gone",
+                    "index.lines_gone",
                     now.index_lines > 0,
                     "more lines are removed from input {} than the {} that it has",
                     input.0,

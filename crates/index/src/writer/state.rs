@@ -69,7 +69,7 @@ impl Writer {
     pub(super) fn check_next(&self, next: &TotalsRow) -> Result<(), ApplyError> {
         let now = &self.totals;
         holds!(
-            "weave.epochs",
+            "index.epochs",
             next.epoch.0 == now.epoch.0 + 1 && next.next_number >= now.next_number,
             "epoch {} (numbers up to {}) follows epoch {} (numbers up to {})",
             next.epoch.0,
@@ -83,7 +83,7 @@ impl Writer {
     /// Checks that inputs are numbered without gaps, and that no two have the same digest.
     pub(super) fn check_identity(&self, id: InputId, entry: &LedgerEntry) -> Result<(), ApplyError> {
         holds!(
-            "weave.inputs",
+            "index.inputs",
             (1..=self.ledger.len() as u64 + 1).contains(&id.0.into()),
             "input {} in a ledger of {} inputs",
             id.0,
@@ -91,7 +91,7 @@ impl Writer {
         );
         let holder = self.by_digest.get(&entry.digest);
         holds!(
-            "weave.digests",
+            "index.digests",
             holder.is_none_or(|holder| *holder == id),
             "inputs {holder:?} and {} have the digest {}",
             id.0,

@@ -10,7 +10,7 @@
 use system::{Broken, holds};
 
 use super::removal::{RemovalScan, RemovedRows, Reread};
-use super::{Inner, Weave, Writer};
+use super::{Index, Inner, Writer};
 use crate::chain::Removal;
 use crate::cut::{Cut, after_prefix};
 use crate::epoch::EpochReport;
@@ -23,7 +23,7 @@ use crate::takedown::{kept_out_key, kept_out_of};
 
 /// Where an input is taken back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakeBack {
+pub struct RollBack {
     /// The new position. Everything that begins there or later is removed.
     pub bytes_done: u64,
     /// As [`LedgerEntry::exchange_from`].
@@ -38,7 +38,7 @@ pub struct TakeBack {
 /// Why an input was not taken back; nothing has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeBackError {
-    /// As for [`Weave::apply`].
+    /// As for [`Index::apply`].
     #[error(transparent)]
     Apply(#[from] ApplyError),
     /// A capture that would become current could not be read again.
@@ -67,9 +67,9 @@ impl From<SnapshotError> for TakeBackError {
     }
 }
 
-impl Weave {
+impl Index {
     /// Takes an input back; durable when it returns. `reread` reads a woven capture again. `note`
-    /// returns the note of the new epoch ([`Snapshot::note_beside`](crate::Snapshot::note_beside)).
+    /// returns the note of the new epoch ([`Snapshot::external_note`](crate::Snapshot::external_note)).
     /// The writer waits meanwhile, and all rows of `captures` are read, so this must be rare.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Weave {
     pub fn take_back(
         &self,
         id: InputId,
-        to: &TakeBack,
+        to: &RollBack,
         reread: &mut Reread<'_>,
         note: Option<&dyn Fn(Epoch) -> Vec<u8>>,
     ) -> Result<EpochReport, TakeBackError> {
@@ -106,7 +106,7 @@ impl Inner {
 fn removal(
     writer: &Writer,
     snapshot: &crate::Snapshot,
-    (id, to): (InputId, &TakeBack),
+    (id, to): (InputId, &RollBack),
     reread: &mut Reread<'_>,
 ) -> Result<Removal, TakeBackError> {
     let entry = writer.entry(id)?;
@@ -148,12 +148,12 @@ fn removal(
 /// Returns the entry of an input after the removal.
 fn entry_after(
     entry: &LedgerEntry,
-    (id, to): (InputId, &TakeBack),
+    (id, to): (InputId, &RollBack),
     removed: &RemovedRows,
     (quarantined, kept_out): (usize, usize),
 ) -> Result<LedgerEntry, Broken> {
     holds!(
-        "weave.positions",
+        "index.positions",
         to.bytes_done <= entry.bytes_done && to.records <= entry.records,
         "input {} is rolled back from {} ({} records) to {} ({} records)",
         id.0,
@@ -163,7 +163,7 @@ fn entry_after(
         to.records
     );
     holds!(
-        "weave.taken_back",
+        "index.taken_back",
         entry.captures >= removed.rows.len() as u64
             && entry.index_lines >= removed.lines.len() as u64
             && entry.quarantined >= quarantined as u64

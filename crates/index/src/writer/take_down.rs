@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::removal::{RemovalScan, RemovedRows, Reread};
 use super::take_back::quarantined;
-use super::{TakeBackError, Weave, Writer, commit_with};
+use super::{Index, TakeBackError, Writer, commit_with};
 use crate::chain::{EnteredTakedown, Removal};
 use crate::crash;
 use crate::cut::after_prefix;
@@ -21,7 +21,7 @@ use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::takedown::{
-    KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone, all_kept_out, encode_kept_out,
+    KeptOut, KeptSelector, Selector, Takedown, TakedownEnd, TakedownRules, all_kept_out, encode_kept_out,
     kept_out_key, kept_out_of,
 };
 use crate::views::captures::{self, CapturePosition};
@@ -30,7 +30,7 @@ use crate::write::Write;
 
 /// A request for a takedown, with the entry of the register.
 #[derive(Debug, Clone)]
-pub struct TakeDown {
+pub struct TakedownRequest {
     /// The selector.
     pub selector: Selector,
     /// User whose process requests it.
@@ -43,7 +43,7 @@ pub struct TakeDown {
 
 /// The result of a takedown.
 #[derive(Debug)]
-pub struct TookDown {
+pub struct TakedownOutcome {
     /// Its row of the register; the existing one if the selector was taken down before.
     pub takedown: Takedown,
     /// Whether the row is new.
@@ -56,7 +56,7 @@ pub struct TookDown {
 
 /// What a takedown would remove.
 #[derive(Debug, Default)]
-pub struct WouldLeave {
+pub struct TakedownPreview {
     /// Number of captures.
     pub captures: u64,
     /// Number of their URL keys.
@@ -71,18 +71,18 @@ pub struct WouldLeave {
 /// offset).
 pub type NoteTakenDown<'a> = dyn Fn(Epoch, &[(InputId, u64)]) -> Vec<u8> + 'a;
 
-impl Weave {
-    /// Takes captures down; durable when it returns. As with [`Weave::take_back`], the writer waits
+impl Index {
+    /// Takes captures down; durable when it returns. As with [`Index::take_back`], the writer waits
     /// meanwhile. All removed captures are in memory at once.
     ///
     /// # Errors
     /// [`TakeBackError::Apply`]; nothing has changed then.
     pub fn take_down(
         &self,
-        asked: &TakeDown,
+        asked: &TakedownRequest,
         reread: &mut Reread<'_>,
         note: Option<&NoteTakenDown<'_>>,
-    ) -> Result<TookDown, TakeBackError> {
+    ) -> Result<TakedownOutcome, TakeBackError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
         let tables = inner.usable(&writer)?;
@@ -95,7 +95,7 @@ impl Weave {
                 epoch: writer.totals.epoch,
                 ..EpochReport::default()
             };
-            return Ok(TookDown {
+            return Ok(TakedownOutcome {
                 takedown: known.clone(),
                 is_new: false,
                 report,
@@ -126,7 +126,7 @@ impl Weave {
             register,
         });
         let report = inner.remove(&tables, &mut writer, snapshot.cut(), removal)?;
-        Ok(TookDown {
+        Ok(TakedownOutcome {
             takedown: Takedown {
                 pages: report.pages_gone,
                 ..takedown
@@ -141,7 +141,11 @@ impl Weave {
     ///
     /// # Errors
     /// [`SnapshotError`].
-    pub fn would_leave(&self, selector: &Selector, rows_max: usize) -> Result<WouldLeave, SnapshotError> {
+    pub fn preview_takedown(
+        &self,
+        selector: &Selector,
+        rows_max: usize,
+    ) -> Result<TakedownPreview, SnapshotError> {
         let snapshot = self.snapshot();
         let cut = snapshot.cut();
         let entries: Vec<LedgerEntry> = ledger::read_all(cut)?
@@ -149,7 +153,7 @@ impl Weave {
             .map(|(_, entry)| entry)
             .collect();
         let scan = TakedownScan::new(selector, &entries);
-        let mut found = WouldLeave::default();
+        let mut found = TakedownPreview::default();
         let mut last = Vec::new();
         let rows = match &scan.span {
             (from, Some(to)) => cut.range(Table::Captures, from, to),
@@ -232,7 +236,7 @@ impl Weave {
     /// if there is no such takedown. A takedown that is already undone stays unchanged.
     ///
     /// # Errors
-    /// [`ApplyError`], as [`Weave::apply`].
+    /// [`ApplyError`], as [`Index::apply`].
     pub fn undo_takedown(&self, id: u32, who: &str, at_ms: i64) -> Result<Option<Takedown>, ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
@@ -244,7 +248,7 @@ impl Weave {
             return Ok(Some(known.clone()));
         }
         let mut undone = known.clone();
-        undone.undone = Some(Undone {
+        undone.undone = Some(TakedownEnd {
             at_ms,
             who: who.to_owned(),
         });

@@ -14,7 +14,7 @@ use super::{CrawlError, read_exact};
 
 /// The result of filtering a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Filtered {
+pub struct FilterReport {
     /// Number of records in the file.
     pub read: u64,
     /// Number of records kept.
@@ -33,12 +33,12 @@ pub fn filter(
     address: &str,
     ranges: &[KeyRange],
     out: &mut dyn Write,
-    should_continue: &mut dyn FnMut(Filtered) -> bool,
-) -> Result<Filtered, CrawlError> {
+    should_continue: &mut dyn FnMut(FilterReport) -> bool,
+) -> Result<FilterReport, CrawlError> {
     let mut settings = ReaderSettings::default();
     settings.body_bytes_max = 0;
     let mut reader = Reader::from_input(Box::new(Arc::clone(&input)), address, settings)?;
-    let mut filtered = Filtered::default();
+    let mut filtered = FilterReport::default();
     while let Some(entry) = reader.next_entry()? {
         let Entry::Record(record) = entry else { continue };
         filtered.read += 1;

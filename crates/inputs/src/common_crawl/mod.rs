@@ -27,8 +27,8 @@ use warc::Input;
 pub use block::{Line, lines};
 pub use cluster::{Block, blocks};
 pub use crawl::{Crawl, CrawlNameError, Kind};
-pub use filter::{Filtered, filter};
-pub use records::{Fetched, fetch};
+pub use filter::{FilterReport, filter};
+pub use records::{FetchReport, fetch};
 
 /// Opens the file at an address.
 pub type Open<'a> = dyn Fn(&str) -> io::Result<Arc<dyn Input>> + Sync + 'a;

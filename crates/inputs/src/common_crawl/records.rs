@@ -23,7 +23,7 @@ const GZIP: [u8; 2] = [0x1F, 0x8B];
 
 /// The result of fetching records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Fetched {
+pub struct FetchReport {
     /// Number of records written.
     pub records: u64,
     /// Bytes of these records.
@@ -51,9 +51,9 @@ pub fn fetch(
     open: &Open<'_>,
     connections: usize,
     out: &mut dyn Write,
-    should_continue: &mut dyn FnMut(Fetched) -> bool,
-) -> Result<Fetched, CrawlError> {
-    let mut fetched = Fetched::default();
+    should_continue: &mut dyn FnMut(FetchReport) -> bool,
+) -> Result<FetchReport, CrawlError> {
+    let mut fetched = FetchReport::default();
     for round in runs(crawl, lines)?.chunks(connections.max(1)) {
         if !should_continue(fetched) {
             return Err(CrawlError::Stopped);

@@ -10,7 +10,7 @@ use super::super::declared::DeclaredContent;
 use super::super::discovered::{DiscoveredInput, InputLocation};
 use super::super::discovery::{Discovery, DiscoveryWarning};
 use super::super::skipped_file::NOT_AN_ARCHIVE;
-use super::super::source::Stat;
+use super::super::source::InputStat;
 use super::address::{is_package_name, name_of_member, of_member};
 use super::manifest::{MANIFEST, Manifest};
 use super::page_lines::is_page_list;
@@ -24,7 +24,7 @@ impl Discovery<'_> {
             Ok(opened) => opened,
             Err(error) => {
                 let place = if super::super::is_address(package) {
-                    InputLocation::Address(package.to_owned(), Stat::default())
+                    InputLocation::Address(package.to_owned(), InputStat::default())
                 } else {
                     InputLocation::File(super::super::path_of(package))
                 };
@@ -68,7 +68,7 @@ impl Discovery<'_> {
         manifest: &Manifest,
     ) {
         let (name, address) = (name_of_member(name, member), of_member(package, member));
-        let place = || InputLocation::Address(address.clone(), Stat::default());
+        let place = || InputLocation::Address(address.clone(), InputStat::default());
         let details: Vec<String> = manifest
             .defects(member, zip)
             .into_iter()
@@ -122,7 +122,7 @@ impl Discovery<'_> {
             self.found.push(DiscoveredInput {
                 name: name_of_member(name, member),
                 size: 0,
-                place: InputLocation::Address(address, Stat::default()),
+                place: InputLocation::Address(address, InputStat::default()),
                 problem: Some(problem),
                 declared: DeclaredContent::default(),
             });

@@ -10,7 +10,7 @@ use super::super::discovered::{DiscoveredInput, InputLocation};
 use super::super::discovery::Discovery;
 use super::super::list::resolve;
 use super::super::path::{address_text, is_address, path_of, path_text};
-use super::super::source::{InputReader, Stat};
+use super::super::source::{InputReader, InputStat};
 use super::super::{digest_text, open_file, without_bom};
 use super::address::{is_package_list_name, without_secrets};
 use super::manifest::MANIFEST_BYTES_MAX;
@@ -217,7 +217,7 @@ impl Discovery<'_> {
         }
     }
 
-    fn listed_object(&mut self, list: &str, address: &str, stat: &Stat, resource: &Resource) {
+    fn listed_object(&mut self, list: &str, address: &str, stat: &InputStat, resource: &Resource) {
         if !self.seen.insert(address.into()) {
             return;
         }
@@ -226,7 +226,7 @@ impl Discovery<'_> {
             Some(stat.size).filter(|size| *size > 0),
             stat.sha256.map(|sha256| digest_text(&sha256)),
         );
-        let place = InputLocation::Address(address.to_owned(), Stat::default());
+        let place = InputLocation::Address(address.to_owned(), InputStat::default());
         self.compare_package(list, &name, place, resource, found);
         let place = InputLocation::Address(address.to_owned(), stat.clone());
         let is_list = is_package_list_name(address.as_bytes()) && self.package_list(&name, &place);

@@ -9,7 +9,7 @@ use warc::Input;
 use super::super::declared::DeclaredContent;
 use super::super::file::{FileVersion, open_file};
 use super::super::path::{is_address, path_of};
-use super::super::source::{InputReader, InputSource, Stat};
+use super::super::source::{InputReader, InputSource, InputStat};
 use super::address::{is_member, of_member, outermost, parts};
 use super::manifest::Manifest;
 use super::page_lines::{PageLines, is_page_list};
@@ -42,7 +42,7 @@ struct OpenPackage {
 
 struct UnpackedMember {
     address: String,
-    stat: Stat,
+    stat: InputStat,
     input: Arc<dyn Input>,
 }
 
@@ -110,7 +110,7 @@ impl Packages {
     }
 
     /// Finds a member by its address.
-    fn member(&self, address: &str) -> io::Result<(ZipFile, Member, Stat)> {
+    fn member(&self, address: &str) -> io::Result<(ZipFile, Member, InputStat)> {
         let (package, name) = parts(address)
             .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "no address of a member of a package"))?;
         let (mut zip, validator) = self.package(&package)?;
@@ -121,7 +121,13 @@ impl Packages {
         Ok((zip, member, stat))
     }
 
-    fn opened(&self, address: &str, zip: ZipFile, member: Member, stat: &Stat) -> io::Result<Arc<dyn Input>> {
+    fn opened(
+        &self,
+        address: &str,
+        zip: ZipFile,
+        member: Member,
+        stat: &InputStat,
+    ) -> io::Result<Arc<dyn Input>> {
         if !member.is_deflated() {
             return zip.input(member);
         }
@@ -191,7 +197,7 @@ impl InputSource for Packages {
         is_member(address)
     }
 
-    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
+    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<InputStat>>> {
         let look = |address: &&str| match self.member(address) {
             Ok((_, _, stat)) => Ok(Some(stat)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -200,14 +206,14 @@ impl InputSource for Packages {
         addresses.iter().map(look).collect()
     }
 
-    fn list(&self, _folder: &str) -> io::Result<Vec<(String, Stat)>> {
+    fn list(&self, _folder: &str) -> io::Result<Vec<(String, InputStat)>> {
         Err(io::Error::new(
             ErrorKind::Unsupported,
             "name the package to load its members",
         ))
     }
 
-    fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
+    fn open(&self, address: &str, seen: Option<&InputStat>) -> io::Result<Arc<dyn Input>> {
         let (zip, member, stat) = self.member(address)?;
         if seen.is_some_and(|seen| *seen != stat) {
             return Err(io::Error::other(

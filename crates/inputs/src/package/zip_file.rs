@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use warc::Input;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::super::source::Stat;
+use super::super::source::InputStat;
 use super::super::spool::{Spool, SpoolRoom};
 
 /// Limit of bytes read to learn the directory of a package: about two million members.
@@ -47,8 +47,8 @@ pub(super) struct Member {
 
 impl Member {
     /// Returns the status of the member as an input of a package with this validator.
-    pub(super) fn stat(&self, package: Option<&str>) -> Stat {
-        Stat {
+    pub(super) fn stat(&self, package: Option<&str>) -> InputStat {
+        InputStat {
             size: self.size,
             validator: package.map(|package| format!("{package} {:08x}", self.crc32)),
             sha256: None,

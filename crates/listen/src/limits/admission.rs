@@ -1,6 +1,6 @@
 //! Accepts connections within limits, and closes those that ask for nothing.
 //!
-//! An accept loop asks [`Door::accept`] for the next connection and gives its [`ConnectionPermit`]
+//! An accept loop asks [`ConnectionLimiter::accept`] for the next connection and gives its [`ConnectionPermit`]
 //! to the task that serves it:
 //!
 //! ```no_run
@@ -33,24 +33,24 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connection_table::{ConnectionTable, Limits, Network, Standing};
-use super::idle_limit::{Activity, Patience};
+use super::idle_limit::{Activity, IdleLimit};
 
 /// Pause after the system refused to accept a connection, for example because file descriptors ran
 /// out. Without it the accept loop would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Admits the connections of one port.
-pub struct Door {
+pub struct ConnectionLimiter {
     permits: Arc<Semaphore>,
     table: Mutex<ConnectionTable>,
     open: AtomicU64,
     refused: AtomicU64,
 }
 
-impl Door {
+impl ConnectionLimiter {
     /// Creates a door without connections.
-    pub fn new(limits: Limits) -> Arc<Door> {
-        Arc::new(Door {
+    pub fn new(limits: Limits) -> Arc<ConnectionLimiter> {
+        Arc::new(ConnectionLimiter {
             permits: Arc::new(Semaphore::new(limits.connections_max.max(1))),
             table: Mutex::new(ConnectionTable::new(limits)),
             open: AtomicU64::new(0),
@@ -119,14 +119,14 @@ impl Door {
 pub struct ConnectionPermit(Arc<AdmittedConnection>);
 
 struct AdmittedConnection {
-    door: Arc<Door>,
+    door: Arc<ConnectionLimiter>,
     network: Network,
     activity: Mutex<Activity>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 /// A request in progress, until it is dropped.
-pub struct UnderWay(ConnectionPermit);
+pub struct RequestInProgress(ConnectionPermit);
 
 impl ConnectionPermit {
     /// Notes that a complete request has arrived.
@@ -135,9 +135,9 @@ impl ConnectionPermit {
     }
 
     /// Notes that a request begins. It is in progress until the result is dropped.
-    pub fn begin(&self) -> UnderWay {
+    pub fn begin(&self) -> RequestInProgress {
         self.0.activity.lock().under_way += 1;
-        UnderWay(self.clone())
+        RequestInProgress(self.clone())
     }
 
     /// Notes that a request had a valid signature. The connection no longer counts against its
@@ -154,7 +154,7 @@ impl ConnectionPermit {
 
     /// Returns once the connection has been idle for longer than `patience` allows, counted from
     /// now on. It never returns once the client has done what `patience` waits for.
-    pub async fn wait_until_idle(&self, patience: Patience) {
+    pub async fn wait_until_idle(&self, patience: IdleLimit) {
         self.0.activity.lock().set_usable(system::now());
         loop {
             let left = self.0.activity.lock().left(patience, system::now());
@@ -169,7 +169,7 @@ impl ConnectionPermit {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for RequestInProgress {
     fn drop(&mut self) {
         self.0.0.activity.lock().end(system::now());
     }
@@ -201,7 +201,7 @@ mod tests {
     #[tokio::test]
     async fn a_connection_too_many_of_one_address_is_closed_and_a_place_comes_free() {
         let (listener, address) = listener().await;
-        let door = Door::new(Limits {
+        let door = ConnectionLimiter::new(Limits {
             connections_max: 8,
             per_address_max: 2,
             reserve: 0,
@@ -227,7 +227,7 @@ mod tests {
     #[tokio::test]
     async fn who_says_nothing_is_ended_and_who_spoke_is_not() {
         let (listener, address) = listener().await;
-        let door = Door::new(Limits {
+        let door = ConnectionLimiter::new(Limits {
             connections_max: 8,
             per_address_max: 8,
             reserve: 0,
@@ -235,7 +235,7 @@ mod tests {
         let _client = TcpStream::connect(address).await.unwrap();
         let (_stream, _, permit) = door.accept(&listener).await;
         assert_eq!(door.open(), 1);
-        let patience = Patience::FirstSignature(Duration::from_millis(1));
+        let patience = IdleLimit::FirstSignature(Duration::from_millis(1));
         permit.wait_until_idle(patience).await;
         permit.note_request();
         permit.wait_until_idle(patience).await;

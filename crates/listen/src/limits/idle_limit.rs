@@ -7,7 +7,7 @@ use super::connection_table::Standing;
 /// When to close a connection that breaks no other rule. The time begins when the connection is
 /// usable, after its handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum IdleLimit {
     /// Close it if no complete request has arrived within this time. After the first request only
     /// the limits of the HTTP server apply.
     FirstRequest(Duration),
@@ -60,16 +60,16 @@ impl Activity {
 
     /// Returns how much longer the connection may stay open if nothing changes. Zero: close it now.
     /// `None`: no limit.
-    pub(crate) fn left(&self, patience: Patience, now: Instant) -> Option<Duration> {
+    pub(crate) fn left(&self, patience: IdleLimit, now: Instant) -> Option<Duration> {
         if self.standing == Standing::Trusted {
             return None;
         }
         let left = |max: Duration, since| max.saturating_sub(now.saturating_duration_since(since));
         match patience {
-            Patience::FirstRequest(_) if self.has_request => None,
-            Patience::FirstRequest(max) | Patience::FirstSignature(max) => Some(left(max, self.usable)),
-            Patience::IdleStranger(max) if self.under_way > 0 => Some(max),
-            Patience::IdleStranger(max) => Some(left(max, self.ended.unwrap_or(self.usable))),
+            IdleLimit::FirstRequest(_) if self.has_request => None,
+            IdleLimit::FirstRequest(max) | IdleLimit::FirstSignature(max) => Some(left(max, self.usable)),
+            IdleLimit::IdleStranger(max) if self.under_way > 0 => Some(max),
+            IdleLimit::IdleStranger(max) => Some(left(max, self.ended.unwrap_or(self.usable))),
         }
     }
 }
@@ -85,10 +85,10 @@ mod tests {
         let come = Instant::now();
         let mut activity = Activity::new(come);
         change(&mut activity);
-        let rules: [fn(Duration) -> Patience; 3] = [
-            Patience::FirstRequest,
-            Patience::FirstSignature,
-            Patience::IdleStranger,
+        let rules: [fn(Duration) -> IdleLimit; 3] = [
+            IdleLimit::FirstRequest,
+            IdleLimit::FirstSignature,
+            IdleLimit::IdleStranger,
         ];
         for (rule, left) in rules.into_iter().zip(left) {
             let patience = rule(MAX);

@@ -2,7 +2,7 @@
 
 use std::collections::BinaryHeap;
 
-use catalogue::{Attributes, Catalogue, CatalogueError, FileVersion, Found, Go, Kind, Root};
+use catalogue::{Attributes, Catalogue, CatalogueError, FileVersion, Kind, PathEntry, Root, Visit};
 use rustc_hash::FxHashSet;
 
 use super::{PlanError, PlannedFile};
@@ -82,14 +82,14 @@ impl<'a> Planner<'a> {
         (sorted.map(|ranked| ranked.item).collect(), self.matched)
     }
 
-    pub(super) fn list(&mut self, tree: &Root, top: Found) -> Result<(), PlanError> {
+    pub(super) fn list(&mut self, tree: &Root, top: PathEntry) -> Result<(), PlanError> {
         let below = top.path.clone();
         let catalogue = self.catalogue;
         catalogue.each(top, |found| {
             let is_excluded = name_of(&found.path) == TRASH.as_bytes()
                 || self.excluded.iter().any(|dir| is_below(&found.path, dir));
             if is_excluded {
-                return Ok(Go::Past);
+                return Ok(Visit::Skip);
             }
             if is_for(&self.policy.action, found.attributes.kind) {
                 self.consider(PlannedFile {
@@ -100,7 +100,7 @@ impl<'a> Planner<'a> {
                     file: found.attributes.clone(),
                 })?;
             }
-            Ok::<Go, CatalogueError>(Go::On)
+            Ok::<Visit, CatalogueError>(Visit::Descend)
         })?;
         Ok(())
     }
@@ -138,7 +138,7 @@ impl<'a> Planner<'a> {
     /// Lists files that have been in the trash of these directories for long enough.
     pub(super) fn list_trash(
         &mut self,
-        scope_dirs: &[(&Root, Found)],
+        scope_dirs: &[(&Root, PathEntry)],
         older_than_ms: i64,
     ) -> Result<(), PlanError> {
         let before_ms = self.now_ms.saturating_sub(older_than_ms);
@@ -147,10 +147,10 @@ impl<'a> Planner<'a> {
             if let (true, Some((tree, top))) = (act.at_ms <= before_ms, top) {
                 let (mode, uid, gid) = act.access;
                 let file = Attributes {
-                    id: act.seen.id,
-                    size_bytes: act.seen.size_bytes,
-                    blocks: act.seen.size_bytes.div_ceil(512),
-                    modified_ns: act.seen.modified_ns,
+                    id: act.version.id,
+                    size_bytes: act.version.size_bytes,
+                    blocks: act.version.size_bytes.div_ceil(512),
+                    modified_ns: act.version.modified_ns,
                     mode,
                     uid,
                     gid,
@@ -193,7 +193,7 @@ pub(crate) fn holds(
     now_ms: i64,
 ) -> Result<bool, CatalogueError> {
     let digest = if policy.condition.needs_digest() {
-        catalogue.known(file)?
+        catalogue.current_digest(file)?
     } else {
         None
     };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use catalogue::{ActState, ActionKind, Attributes, Catalogue, CatalogueError, Found, Root};
+use catalogue::{ActState, ActionKind, Attributes, Catalogue, CatalogueError, PathEntry, Root};
 
 use crate::path::{is_below, path_of};
 use crate::removed_files::removed_files;
@@ -217,7 +217,7 @@ fn scope_dirs<'t>(
     catalogue: &Catalogue,
     policy: &Policy,
     trees: &'t [Root],
-) -> Result<Vec<(&'t Root, Found)>, PlanError> {
+) -> Result<Vec<(&'t Root, PathEntry)>, PlanError> {
     let scope: Vec<PathBuf> = if policy.scope.is_empty() {
         trees.iter().map(|tree| path_of(&tree.path)).collect()
     } else {

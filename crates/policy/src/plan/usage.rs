@@ -5,7 +5,7 @@
 //! are counted by the catalogue until the next scan. Neither counts as used here. Otherwise a
 //! policy that runs again before then would take more and more files.
 
-use catalogue::{ActRow, ActionKind, Catalogue, Found, PathHandle, Root};
+use catalogue::{ActRow, ActionKind, Catalogue, PathEntry, PathHandle, Root};
 use rustc_hash::FxHashMap;
 
 use super::{Plan, PlanError};
@@ -35,7 +35,7 @@ pub(super) fn excess(
     policy: &Policy,
     usage: &Usage,
     trees: &[Root],
-    scope_dirs: &[(&Root, Found)],
+    scope_dirs: &[(&Root, PathEntry)],
 ) -> Result<Excess, PlanError> {
     let mut used = match usage.of {
         UsageOf::Volume => of_volumes(policy, scope_dirs)?,
@@ -65,7 +65,7 @@ pub(super) fn excess(
     Ok(Excess { by, cause })
 }
 
-fn of_volumes(policy: &Policy, scope_dirs: &[(&Root, Found)]) -> Result<UsageByKey, PlanError> {
+fn of_volumes(policy: &Policy, scope_dirs: &[(&Root, PathEntry)]) -> Result<UsageByKey, PlanError> {
     let mut used = UsageByKey::default();
     for (_, top) in scope_dirs {
         let room = |source| PlanError::Room {
@@ -101,7 +101,7 @@ fn of_owners(catalogue: &Catalogue) -> Result<UsageByKey, PlanError> {
     Ok(used)
 }
 
-fn of_entries(scope_dirs: &[(&Root, Found)]) -> UsageByKey {
+fn of_entries(scope_dirs: &[(&Root, PathEntry)]) -> UsageByKey {
     let entries: i64 = scope_dirs.iter().map(|(tree, _)| tree.usage.entries).sum();
     UsageByKey::from_iter([(0, (entries, None, format!("there are {entries} entries")))])
 }
@@ -111,7 +111,7 @@ fn leave_out_freed(
     catalogue: &Catalogue,
     of: UsageOf,
     trees: &[Root],
-    scope_dirs: &[(&Root, Found)],
+    scope_dirs: &[(&Root, PathEntry)],
     used: &mut UsageByKey,
 ) -> Result<(), PlanError> {
     let mut exclude = |key: u64, number: u64| {
@@ -122,16 +122,16 @@ fn leave_out_freed(
     match of {
         // The system reports free space itself, so released files already count as free.
         UsageOf::Volume => each_in_trash(catalogue, |act| {
-            exclude(u64::from(act.seen.id.volume), act.seen.size_bytes);
+            exclude(u64::from(act.version.id.volume), act.version.size_bytes);
         })?,
         UsageOf::Owner => {
             each_in_trash(catalogue, |act| {
-                exclude(u64::from(act.access.1), act.seen.size_bytes);
+                exclude(u64::from(act.access.1), act.version.size_bytes);
             })?;
             let trees: Vec<&Root> = trees.iter().collect();
             for act in removed_files(catalogue, &trees)?.into_values() {
                 if act.action.frees_space() {
-                    exclude(u64::from(act.access.1), act.seen.size_bytes);
+                    exclude(u64::from(act.access.1), act.version.size_bytes);
                 }
             }
         }

@@ -16,7 +16,7 @@ mod tables;
 mod tests;
 mod trigger;
 
-pub use read::{Names, RulesError};
+pub use read::{NameResolver, RulesError};
 
 /// The content of a rules file.
 #[derive(Debug, Clone)]

@@ -29,7 +29,7 @@ pub struct RulesError {
 }
 
 /// Looks up the names in rules that are defined elsewhere.
-pub struct Names<'a> {
+pub struct NameResolver<'a> {
     /// Returns the number of a user.
     pub user: &'a dyn Fn(&str) -> Option<u32>,
     /// Returns the number of a group.
@@ -43,7 +43,7 @@ impl Rules {
     ///
     /// # Errors
     /// The first error, with its line and column.
-    pub fn read(path: &std::path::Path, text: &str, names: &Names<'_>) -> Result<Rules, RulesError> {
+    pub fn read(path: &std::path::Path, text: &str, names: &NameResolver<'_>) -> Result<Rules, RulesError> {
         rules(text, names).map_err(|SyntaxError { offset, message }| {
             let before = text.get(..offset).unwrap_or(text);
             let line_begin = before.rfind('\n').map_or(0, |end| end + 1);
@@ -57,7 +57,7 @@ impl Rules {
     }
 }
 
-fn rules(text: &str, names: &Names<'_>) -> ParseResult<Rules> {
+fn rules(text: &str, names: &NameResolver<'_>) -> ParseResult<Rules> {
     let file: FileOfRules = toml::from_str(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
         SyntaxError::new(offset, error.message().to_owned())
@@ -90,7 +90,7 @@ fn rules(text: &str, names: &Names<'_>) -> ParseResult<Rules> {
 fn condition(
     text: &str,
     found: &Spanned<String>,
-    names: &Names<'_>,
+    names: &NameResolver<'_>,
     classes: &BTreeMap<String, Arc<Condition>>,
 ) -> ParseResult<Condition> {
     let known = ConditionNames {
@@ -118,7 +118,7 @@ fn policy(
     begin: usize,
     table: PolicyTable,
     condition: Option<Condition>,
-    names: &Names<'_>,
+    names: &NameResolver<'_>,
 ) -> ParseResult<Policy> {
     let action = action(begin, &table, names.bucket)?;
     if condition.is_none() && action.kind().may_remove_file() {

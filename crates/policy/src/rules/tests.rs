@@ -8,7 +8,7 @@ fn read(text: &str) -> Result<Rules, RulesError> {
             Err(format!("bucket name {name:?}"))
         }
     };
-    let names = Names {
+    let names = NameResolver {
         user: &|_| None,
         group: &|_| None,
         bucket: &bucket,

@@ -40,14 +40,14 @@ impl Runner<'_> {
                 at_ms: system::time_ms(),
                 path: item.path.clone(),
                 to: self.to(item, act),
-                seen: FileVersion::of(&item.file),
+                version: FileVersion::of(&item.file),
                 access: (item.file.mode, item.file.uid, item.file.gid),
                 why: String::new(),
             };
             match self.check(item) {
                 Ok((place, file)) => {
                     row.access = (file.mode, file.uid, file.gid);
-                    row.seen = FileVersion::of(&file);
+                    row.version = FileVersion::of(&file);
                     ready.push(CheckedFile {
                         item,
                         place,
@@ -80,7 +80,7 @@ impl Runner<'_> {
                 // The files before it in the chunk may have taken long.
                 _ => match self.check(ready.item) {
                     Ok((place, file)) => {
-                        ready.row.seen = FileVersion::of(&file);
+                        ready.row.version = FileVersion::of(&file);
                         (ready.place, ready.file) = (place, file);
                         self.act(&mut ready, stop)
                     }

@@ -39,10 +39,10 @@ impl Runner<'_> {
     }
 
     pub(super) fn verify(&self, ready: &CheckedFile<'_>, stop: &AtomicBool) -> Result<Outcome, ActError> {
-        let known = self.catalogue.known(&ready.file)?;
+        let known = self.catalogue.current_digest(&ready.file)?;
         let sha256 = self.read(ready, stop)?;
         let mut digest = Digest {
-            seen: FileVersion::of(&ready.file),
+            version: FileVersion::of(&ready.file),
             sha256,
             verified_ms: system::time_ms(),
             damaged_ms: None,
@@ -87,7 +87,7 @@ impl Runner<'_> {
             .ok_or_else(|| ActError::Failed("there is no store".to_owned()))?;
         let address = String::from_utf8(ready.row.to.clone())
             .map_err(|_| ActError::Failed("its path is no text, and keys of objects are".to_owned()))?;
-        let known = self.catalogue.known(&ready.file)?;
+        let known = self.catalogue.current_digest(&ready.file)?;
         if known.as_ref().is_some_and(|digest| digest.damaged_ms.is_some()) {
             return Err(ActError::Failed(
                 "it is damaged: its copy is not replaced".to_owned(),
@@ -126,7 +126,7 @@ impl Runner<'_> {
         }
         let verified_ms = system::time_ms();
         let digest = Digest {
-            seen: FileVersion::of(&ready.file),
+            version: FileVersion::of(&ready.file),
             sha256,
             verified_ms,
             damaged_ms: None,

@@ -24,7 +24,7 @@ use rustc_hash::FxHashSet;
 
 use crate::plan::{Plan, PlannedFile};
 use crate::rules::{Action, Policy};
-use crate::shelf::Shelf;
+use crate::shelf::CopyStore;
 use crate::trash;
 
 pub use settle::settle;
@@ -33,7 +33,7 @@ pub use undo::{Undone, undo};
 /// The parameters of a run in addition to its policy.
 pub struct RunSettings<'a> {
     /// The store, for actions that need one.
-    pub shelf: Option<&'a dyn Shelf>,
+    pub store: Option<&'a dyn CopyStore>,
     /// Set to end the run soon.
     pub stop: &'a AtomicBool,
     /// Called after each file, with its outcome.
@@ -64,7 +64,7 @@ pub enum RunError {
 
 /// A run that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct FinishedRun {
     /// Its number.
     pub number: u64,
     /// Its outcome.
@@ -99,8 +99,8 @@ pub fn run(
     policy: &Policy,
     plan: Plan,
     settings: &mut RunSettings<'_>,
-) -> Result<Ran, RunError> {
-    if policy.action.kind().needs_store() && !plan.items.is_empty() && settings.shelf.is_none() {
+) -> Result<FinishedRun, RunError> {
+    if policy.action.kind().needs_store() && !plan.items.is_empty() && settings.store.is_none() {
         return Err(RunError::NoStore {
             policy: policy.name.clone(),
             action: policy.action.kind(),
@@ -115,7 +115,7 @@ pub fn run(
     let mut runner = Runner {
         catalogue,
         policy,
-        shelf: settings.shelf,
+        shelf: settings.store,
         number,
         next_act,
     };
@@ -145,12 +145,12 @@ pub fn run(
             match act.state {
                 ActState::Done => {
                     row.done.0 += 1;
-                    row.done.1 += act.seen.size_bytes;
+                    row.done.1 += act.version.size_bytes;
                 }
                 ActState::Skipped => row.skipped += 1,
                 _ => row.failed += 1,
             }
-            sent_bytes += act.seen.size_bytes;
+            sent_bytes += act.version.size_bytes;
             (settings.each)(&act);
         }
         row.ended_ms = system::time_ms();
@@ -177,7 +177,7 @@ pub fn run(
         trash::close_runs(catalogue)?;
     }
     catalogue.forget_old_runs(row.ended_ms)?;
-    Ok(Ran { number, row })
+    Ok(FinishedRun { number, row })
 }
 
 type Begun = (u64, RunRow, FxHashSet<(Vec<u8>, FileVersion)>, u64);
@@ -203,8 +203,8 @@ fn begin(catalogue: &Catalogue, policy: &Policy, plan: &Plan) -> Result<Begun, C
             next = act + 1;
             // Skipped and failed files are tried again.
             if found.state == ActState::Done {
-                row.done = (row.done.0 + 1, row.done.1 + found.seen.size_bytes);
-                done.insert((found.path, found.seen));
+                row.done = (row.done.0 + 1, row.done.1 + found.version.size_bytes);
+                done.insert((found.path, found.version));
             }
             Ok::<(), CatalogueError>(())
         })?;
@@ -267,7 +267,7 @@ fn throttle(rate: u64, bytes: u64, began: std::time::Instant, stop: &AtomicBool)
 struct Runner<'a> {
     catalogue: &'a Arc<Catalogue>,
     policy: &'a Policy,
-    shelf: Option<&'a dyn Shelf>,
+    shelf: Option<&'a dyn CopyStore>,
     number: u64,
     next_act: u64,
 }

@@ -24,7 +24,7 @@ impl Runner<'_> {
         let shelf = self
             .shelf
             .ok_or_else(|| ActError::Failed("there is no store".to_owned()))?;
-        let digest = self.catalogue.known(&ready.file)?;
+        let digest = self.catalogue.current_digest(&ready.file)?;
         let digest = digest.ok_or_else(|| {
             ActError::Skipped("it has changed since it was copied, or never was".to_owned())
         })?;

@@ -98,15 +98,15 @@ fn is_back(catalogue: &Catalogue, row: &ActRow) -> bool {
         ActionKind::Release => {
             let found = PathHandle::open(&row.path).and_then(|place| place.stat(catalogue));
             matches!(found, Ok(Some(file))
-                if (file.size_bytes, file.modified_ns) == (row.seen.size_bytes, row.seen.modified_ns))
+                if (file.size_bytes, file.modified_ns) == (row.version.size_bytes, row.version.modified_ns))
         }
-        _ => is_there(catalogue, &row.path, &row.seen) && !is_there(catalogue, &row.to, &row.seen),
+        _ => is_there(catalogue, &row.path, &row.version) && !is_there(catalogue, &row.to, &row.version),
     }
 }
 
 fn outcome(catalogue: &Catalogue, row: &mut ActRow) -> (ActState, String) {
-    let is_here = is_there(catalogue, &row.path, &row.seen);
-    let is_moved = !row.to.is_empty() && is_there(catalogue, &row.to, &row.seen);
+    let is_here = is_there(catalogue, &row.path, &row.version);
+    let is_moved = !row.to.is_empty() && is_there(catalogue, &row.to, &row.version);
     let ended = "the process ended";
     match (&row.action, is_here, is_moved) {
         (ActionKind::Delete | ActionKind::Move, _, true) => (ActState::Done, format!("{ended} after it")),
@@ -122,7 +122,7 @@ fn outcome(catalogue: &Catalogue, row: &mut ActRow) -> (ActState, String) {
         },
         // It was in the trash for a moment, after its replicas were found intact.
         (ActionKind::Release, false, false) => {
-            let digest = catalogue.digest(row.seen.id).ok().flatten();
+            let digest = catalogue.digest(row.version.id).ok().flatten();
             if let Some(copy) = digest.and_then(|digest| digest.copy) {
                 row.to = copy.address.into_bytes();
             }

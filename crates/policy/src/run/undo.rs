@@ -14,7 +14,7 @@ use super::removal::remove_empty;
 use super::settle::{UNDOING, after_undo, settle};
 use crate::crash::UNDO_CRASH_POINTS;
 use crate::path::{is_there, path_of};
-use crate::shelf::Shelf;
+use crate::shelf::CopyStore;
 
 /// The outcome of undoing one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn undo(
     catalogue: &Arc<Catalogue>,
     run: u64,
     only: Option<u64>,
-    shelf: Option<&dyn Shelf>,
+    shelf: Option<&dyn CopyStore>,
 ) -> Result<Vec<Undone>, RunError> {
     settle(catalogue)?;
     let runs = catalogue.runs()?;
@@ -113,9 +113,9 @@ fn note_run(catalogue: &Arc<Catalogue>, run: u64, row: RunRow) -> Result<(), Cat
 
 fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
     let to = path_of(&row.to);
-    if !is_there(catalogue, &row.to, &row.seen) {
+    if !is_there(catalogue, &row.to, &row.version) {
         // A process that was killed between the rename and the log may have restored it already.
-        return if is_there(catalogue, &row.path, &row.seen) {
+        return if is_there(catalogue, &row.path, &row.version) {
             Ok(())
         } else {
             Err(format!(
@@ -143,12 +143,14 @@ fn fetch_back(
     catalogue: &Catalogue,
     (run, act): (u64, u64),
     row: &ActRow,
-    shelf: Option<&dyn Shelf>,
+    shelf: Option<&dyn CopyStore>,
 ) -> Result<Digest, String> {
     let shelf = shelf.ok_or("it is in a store: name its volumes (--volume DIR) or set WEFT_STORE")?;
-    let known = catalogue.digest(row.seen.id).map_err(|error| error.to_string())?;
+    let known = catalogue
+        .digest(row.version.id)
+        .map_err(|error| error.to_string())?;
     let known = known
-        .filter(|known| known.seen == row.seen)
+        .filter(|known| known.version == row.version)
         .ok_or("its digest is no longer in the catalogue")?;
     let copy = known
         .copy
@@ -182,8 +184,8 @@ fn fetch_back(
         let _ = rustix::fs::fchown(&file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
         rustix::fs::fchmod(&file, Mode::from_raw_mode(mode.into())).map_err(|error| error.to_string())?;
         let modified = Timespec {
-            tv_sec: row.seen.modified_ns.div_euclid(1_000_000_000),
-            tv_nsec: row.seen.modified_ns.rem_euclid(1_000_000_000),
+            tv_sec: row.version.modified_ns.div_euclid(1_000_000_000),
+            tv_nsec: row.version.modified_ns.rem_euclid(1_000_000_000),
         };
         let times = Timestamps {
             last_access: modified,
@@ -201,7 +203,7 @@ fn fetch_back(
     let came = place.stat(catalogue).map_err(text_of)?;
     let came = came.ok_or("it disappeared after it was restored")?;
     Ok(Digest {
-        seen: FileVersion::of(&came),
+        version: FileVersion::of(&came),
         verified_ms: system::time_ms(),
         damaged_ms: None,
         ..known

@@ -515,7 +515,7 @@ impl State {
     fn unparsed(&self, html: &str) -> io::Result<String> {
         let scope = self.scope.clone();
         let scope = match self.scripts {
-            Scripts::On => scope.as_alternative(),
+            Scripts::On => scope.alternative(),
             Scripts::Off => scope,
         };
         self.document(html, Markup::Xml, scope)

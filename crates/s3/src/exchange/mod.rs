@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use listen::Connection;
-use listen::UnderWay;
+use listen::RequestInProgress;
 use metrics::Operations;
 use parking_lot::Mutex;
 use store::{Counters, InFlight};
@@ -29,7 +29,7 @@ pub(crate) struct Exchange {
     log: Option<Log>,
     connection: Arc<Connection>,
     /// Prevents the connection from being closed as idle.
-    _under_way: UnderWay,
+    _under_way: RequestInProgress,
     /// Counts the request as load, so that the node's workers wait.
     _in_flight: Option<InFlight>,
     begun: Instant,
@@ -59,7 +59,7 @@ impl Exchange {
             log,
             _under_way: connection.begin(),
             connection,
-            _in_flight: node.map(Counters::in_flight_now),
+            _in_flight: node.map(Counters::track_in_flight),
             begun: system::now(),
             operation: Mutex::new(UNKNOWN.to_owned()),
             entry: Mutex::new(entry),
@@ -139,12 +139,12 @@ impl Drop for Exchange {
             self.bytes_in.load(Ordering::Relaxed),
             self.bytes_out.load(Ordering::Relaxed),
         );
-        let counters = self.requests.of(&operation);
+        let counters = self.requests.operation(&operation);
         counters.received(bytes_in);
         counters.sent(bytes_out);
         // 4xx is the client's fault. 0 means that the client disconnected before a response was
         // made.
-        counters.ended(system::since(self.begun), status >= 500);
+        counters.count_request(system::since(self.begun), status >= 500);
         if let Some(log) = &self.log {
             let mut entry = std::mem::take(self.entry.get_mut());
             entry.operation = operation;

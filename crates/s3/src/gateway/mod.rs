@@ -58,7 +58,7 @@ use crate::query::Query;
 use crate::signature_checks::Head;
 
 pub(crate) use self::forward::FromUpstream;
-pub use self::places::{Map, Place, PlaceError, Scope};
+pub use self::places::{BucketPrefix, BucketPrefixError, Map, Scope};
 pub use self::settings::{GatewayError, GatewaySettings};
 pub use self::sign::Credential;
 

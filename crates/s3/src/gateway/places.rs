@@ -9,19 +9,19 @@ use std::str::FromStr;
 
 /// A bucket, or a folder in a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct BucketPrefix {
     /// Name of the bucket.
     pub bucket: String,
     /// Empty, or ends with a slash.
     pub prefix: String,
 }
 
-impl Place {
+impl BucketPrefix {
     /// Parses `BUCKET` or `BUCKET/PREFIX`.
-    fn parse(text: &str) -> Result<Self, PlaceError> {
+    fn parse(text: &str) -> Result<Self, BucketPrefixError> {
         let (bucket, prefix) = text.split_once('/').unwrap_or((text, ""));
         if !s3s::path::check_bucket_name(bucket) {
-            return Err(PlaceError::Bucket(bucket.to_owned()));
+            return Err(BucketPrefixError::Bucket(bucket.to_owned()));
         }
         let mut prefix = prefix.to_owned();
         if !prefix.is_empty() && !prefix.ends_with('/') {
@@ -47,7 +47,7 @@ impl Place {
 
 /// Why an S3 address or a map is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PlaceError {
+pub enum BucketPrefixError {
     /// The address has a different scheme.
     #[error("{0:?} is not an S3 address: expected s3://, s3://BUCKET or s3://BUCKET/PREFIX")]
     Scheme(String),
@@ -68,17 +68,17 @@ pub enum Scope {
     /// `s3://`: every bucket.
     Everything,
     /// `s3://BUCKET` or `s3://BUCKET/PREFIX`: only objects below it, under their own names.
-    Below(Place),
+    Below(BucketPrefix),
 }
 
 impl FromStr for Scope {
-    type Err = PlaceError;
+    type Err = BucketPrefixError;
 
-    fn from_str(text: &str) -> Result<Self, PlaceError> {
+    fn from_str(text: &str) -> Result<Self, BucketPrefixError> {
         match text.strip_prefix("s3://") {
-            None => Err(PlaceError::Scheme(text.to_owned())),
+            None => Err(BucketPrefixError::Scheme(text.to_owned())),
             Some("") => Ok(Self::Everything),
-            Some(place) => Place::parse(place).map(Self::Below),
+            Some(place) => BucketPrefix::parse(place).map(Self::Below),
         }
     }
 }
@@ -87,8 +87,8 @@ impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Everything => f.write_str("s3://"),
-            Self::Below(Place { bucket, prefix }) if prefix.is_empty() => write!(f, "s3://{bucket}"),
-            Self::Below(Place { bucket, prefix }) => write!(f, "s3://{bucket}/{prefix}"),
+            Self::Below(BucketPrefix { bucket, prefix }) if prefix.is_empty() => write!(f, "s3://{bucket}"),
+            Self::Below(BucketPrefix { bucket, prefix }) => write!(f, "s3://{bucket}/{prefix}"),
         }
     }
 }
@@ -97,21 +97,21 @@ impl fmt::Display for Scope {
 /// the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Map {
-    client: Place,
-    upstream: Place,
+    client: BucketPrefix,
+    upstream: BucketPrefix,
 }
 
 impl FromStr for Map {
-    type Err = PlaceError;
+    type Err = BucketPrefixError;
 
-    fn from_str(text: &str) -> Result<Self, PlaceError> {
+    fn from_str(text: &str) -> Result<Self, BucketPrefixError> {
         // Not at the first equals sign: partition folders have one in their names.
         let (client, upstream) = text
             .split_once("=s3://")
-            .ok_or_else(|| PlaceError::Map(text.to_owned()))?;
+            .ok_or_else(|| BucketPrefixError::Map(text.to_owned()))?;
         Ok(Self {
-            client: Place::parse(client)?,
-            upstream: Place::parse(upstream)?,
+            client: BucketPrefix::parse(client)?,
+            upstream: BucketPrefix::parse(upstream)?,
         })
     }
 }
@@ -127,8 +127,8 @@ pub(crate) struct Places {
 /// The client and upstream names of one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Route {
-    pub(crate) client: Place,
-    pub(crate) upstream: Place,
+    pub(crate) client: BucketPrefix,
+    pub(crate) upstream: BucketPrefix,
 }
 
 impl Places {
@@ -136,12 +136,12 @@ impl Places {
     ///
     /// # Errors
     /// If two maps have the same client name.
-    pub(crate) fn new(scope: Scope, mut maps: Vec<Map>) -> Result<Self, PlaceError> {
+    pub(crate) fn new(scope: Scope, mut maps: Vec<Map>) -> Result<Self, BucketPrefixError> {
         maps.sort_by_key(|map| std::cmp::Reverse(map.client.prefix.len()));
         for (index, map) in maps.iter().enumerate() {
             if maps[..index].iter().any(|other| other.client == map.client) {
-                let Place { bucket, prefix } = &map.client;
-                return Err(PlaceError::Twice(format!("{bucket}/{prefix}")));
+                let BucketPrefix { bucket, prefix } = &map.client;
+                return Err(BucketPrefixError::Twice(format!("{bucket}/{prefix}")));
             }
         }
         Ok(Self { scope, maps })
@@ -181,8 +181,8 @@ impl Places {
 impl Route {
     fn of_bucket(bucket: &str) -> Self {
         Self {
-            client: Place::of_bucket(bucket),
-            upstream: Place::of_bucket(bucket),
+            client: BucketPrefix::of_bucket(bucket),
+            upstream: BucketPrefix::of_bucket(bucket),
         }
     }
 
@@ -303,6 +303,9 @@ mod tests {
         }
         let twice = ["bbb/x=s3://ccc", "bbb/x/=s3://ddd"].map(|map| map.parse().unwrap());
         let refused = Places::new(Scope::Everything, twice.to_vec());
-        assert_eq!(refused.unwrap_err(), PlaceError::Twice("bbb/x/".to_owned()));
+        assert_eq!(
+            refused.unwrap_err(),
+            BucketPrefixError::Twice("bbb/x/".to_owned())
+        );
     }
 }

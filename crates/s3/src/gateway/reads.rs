@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use cache::{Cache, CachedOrigin, Cause, Description, Got, OriginError, User};
+use cache::{Cache, CachedOrigin, Cause, Description, ObjectRead, OriginError, User};
 use futures_util::StreamExt as _;
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, ETAG, EXPIRES, HeaderName,
@@ -108,7 +108,7 @@ impl Reads {
     /// Returns a bucket of the upstream.
     pub(crate) fn of(&self, bucket: &str) -> CachedOrigin {
         let origin = BucketOrigin::new(self.upstream.clone(), bucket);
-        self.cache.over(Arc::new(origin), User::Gateway)
+        self.cache.origin_reader(Arc::new(origin), User::Gateway)
     }
 
     /// Answers a read; `None` if the upstream must answer it.
@@ -181,8 +181,8 @@ fn not_modified(version: &HeaderMap) -> S3Response<Body> {
 
 /// Returns a response with bytes of a version. `None` for an empty range, which the upstream must
 /// answer.
-fn content(got: Got, is_part: bool) -> Option<S3Response<Body>> {
-    let Got {
+fn content(got: ObjectRead, is_part: bool) -> Option<S3Response<Body>> {
+    let ObjectRead {
         description,
         range,
         body,

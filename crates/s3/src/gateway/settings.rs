@@ -1,6 +1,6 @@
 //! Settings of a gateway, and their errors.
 
-use super::places::{Map, PlaceError, Scope};
+use super::places::{BucketPrefixError, Map, Scope};
 use super::sign::Credential;
 
 /// The upstream of a gateway.
@@ -25,7 +25,7 @@ pub struct GatewaySettings {
 pub enum GatewayError {
     /// The maps contradict each other.
     #[error(transparent)]
-    Places(#[from] PlaceError),
+    Places(#[from] BucketPrefixError),
     /// The endpoint is not a valid URL.
     #[error("{endpoint:?} is not an S3 endpoint ({detail}): expected http://HOST:PORT or https://HOST")]
     Endpoint {

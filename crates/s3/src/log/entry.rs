@@ -1,7 +1,7 @@
 //! A line of the access log: the sender, the request and the outcome.
 
 use http::HeaderMap;
-use listen::Agreed;
+use listen::TlsSession;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode, utf8_percent_encode};
 use serde::Serialize;
 use time::OffsetDateTime;
@@ -61,7 +61,7 @@ pub(crate) struct Entry {
     #[serde(skip)]
     pub(crate) signing_method: SigningMethod,
     #[serde(skip)]
-    pub(crate) tls: Option<Agreed>,
+    pub(crate) tls: Option<TlsSession>,
 }
 
 /// A line in JSON: an entry with additional fields.

@@ -71,7 +71,7 @@ impl StoreService {
             if_unmodified_since: input.if_unmodified_since.as_ref(),
         };
         let piece = piece(input.range, input.part_number)?;
-        let store = self.store.reading_as(requested_reading(&request.headers)?);
+        let store = self.store.with_read_mode(requested_reading(&request.headers)?);
         let (opened, found) = self
             .open(
                 &store,
@@ -124,7 +124,7 @@ impl StoreService {
         let id = requested_version(input.version_id.as_deref())?;
         refuse_encryption(input.sse_customer_algorithm.as_deref())?;
         let key = names::object(&input.bucket, &input.key)?;
-        let store = self.store.reading_as(requested_reading(&request.headers)?);
+        let store = self.store.with_read_mode(requested_reading(&request.headers)?);
         let meta = self.head_of(&store, &input.bucket, &key, id).await?;
         confirm(&request.extensions, &meta)?;
         let reading = Reading {
@@ -303,10 +303,10 @@ async fn get(
 }
 
 /// Returns which versions a client accepts: the current one, unless it sends `x-weft-read: any`.
-fn requested_reading(headers: &HeaderMap) -> S3Result<store::Reading> {
+fn requested_reading(headers: &HeaderMap) -> S3Result<store::ReadMode> {
     match headers.get(READ).map(HeaderValue::as_bytes) {
-        None => Ok(store::Reading::Current),
-        Some(b"any") => Ok(store::Reading::Any),
+        None => Ok(store::ReadMode::Current),
+        Some(b"any") => Ok(store::ReadMode::Any),
         Some(_) => Err(fault("InvalidArgument", "x-weft-read: expected any")),
     }
 }

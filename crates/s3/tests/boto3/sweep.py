@@ -18,7 +18,7 @@ from botocore.exceptions import ClientError
 ENDPOINT, KEY, SECRET = sys.argv[1:4]
 BUCKET = "sweep"
 
-# What the face has. Reads of settings that cannot be set say that there is none.
+# What the server has. Reads of settings that cannot be set say that there is none.
 SUPPORTED = set("""
     AbortMultipartUpload CompleteMultipartUpload CopyObject CreateBucket CreateMultipartUpload DeleteBucket DeleteBucketCors
     DeleteBucketOwnershipControls DeleteBucketPolicy DeleteBucketTagging DeleteObject DeleteObjectTagging DeleteObjects

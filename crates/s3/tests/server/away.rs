@@ -8,7 +8,7 @@ use std::path::Path;
 
 use cluster::{NodeSettings, RunningNode, Secret};
 use s3::Settings;
-use store::{Key, Reading, Store};
+use store::{Key, ReadMode, Store};
 use tempfile::TempDir;
 
 use crate::sign::Ask;
@@ -122,16 +122,16 @@ async fn fill(server: &s3::Running) {
 
 /// Compares the status of reading every object through the server with what the store can read: the
 /// object, and the record of its bucket.
-async fn check(server: &s3::Running, store: &Store, reading: Reading, remembers: bool) {
-    let store = store.reading_as(reading);
+async fn check(server: &s3::Running, store: &Store, reading: ReadMode, remembers: bool) {
+    let store = store.with_read_mode(reading);
     let header: &[(&str, &str)] = match reading {
-        Reading::Any => &[("x-weft-read", "any")],
-        Reading::Current => &[],
+        ReadMode::Any => &[("x-weft-read", "any")],
+        ReadMode::Current => &[],
     };
     let mut counted: BTreeMap<(bool, bool), usize> = BTreeMap::new();
     for (number, bucket) in BUCKETS.into_iter().enumerate() {
         let record = Key::parse(&format!(".s3/buckets/{bucket}")).unwrap();
-        let reached = store.reading_as(Reading::Any).head(&record).await.is_ok();
+        let reached = store.with_read_mode(ReadMode::Any).head(&record).await.is_ok();
         let known = remembers || reached || bucket.starts_with("plain");
         let denied = bucket.starts_with("own") && number % 2 == 1;
         for i in 0..OBJECTS {
@@ -210,9 +210,9 @@ async fn any_version_is_read_under_the_rights_last_known() {
     for node in cluster.nodes.split_off(1) {
         node.shutdown().await;
     }
-    check(&server, &store, Reading::Any, true).await;
+    check(&server, &store, ReadMode::Any, true).await;
     let begun_since = cluster.server(Store::new(store.cluster().clone())).await;
-    check(&begun_since, &store, Reading::Any, false).await;
+    check(&begun_since, &store, ReadMode::Any, false).await;
     for server in [server, begun_since] {
         server.shutdown().await;
     }
@@ -230,9 +230,9 @@ async fn objects_are_read_while_the_record_of_their_bucket_is_away() {
     let server = cluster.server(store.clone()).await;
     fill(&server).await;
     cluster.nodes.remove(1).shutdown().await;
-    check(&server, &store, Reading::Current, true).await;
+    check(&server, &store, ReadMode::Current, true).await;
     let begun_since = cluster.server(Store::new(store.cluster().clone())).await;
-    check(&begun_since, &store, Reading::Current, false).await;
+    check(&begun_since, &store, ReadMode::Current, false).await;
     for server in [server, begun_since] {
         server.shutdown().await;
     }

@@ -1,4 +1,4 @@
-//! Tests with boto3, the most common client: `tests/boto3/face.py`, `owners.py` for permissions,
+//! Tests with boto3, the most common client: `tests/boto3/server.py`, `owners.py` for permissions,
 //! `versions.py` for versions and object lock, and `sweep.py` for every operation known to
 //! botocore.
 
@@ -15,7 +15,7 @@ async fn boto3() {
     let rig = Rig::start().await;
     let mut command = rig.command(python);
     command
-        .arg(test_env::crate_dir().join("tests/boto3/face.py"))
+        .arg(test_env::crate_dir().join("tests/boto3/server.py"))
         .arg(rig.endpoint())
         .args([ADMIN.0, ADMIN.1, READER.0, READER.1]);
     let (passed, text) = run(command).await;

@@ -126,7 +126,7 @@ async fn boto3_sees_the_face() {
     let rig = GatewayRig::start_with("s3://", &[], &keys).await;
     let mut command = rig.upstream.command(python);
     command
-        .arg(test_env::crate_dir().join("tests/boto3/face.py"))
+        .arg(test_env::crate_dir().join("tests/boto3/server.py"))
         .arg(format!("http://{}", rig.address()))
         .args([ADMIN.0, ADMIN.1, READER.0, READER.1, "gateway"]);
     let (passed, text) = run(command).await;

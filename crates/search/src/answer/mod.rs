@@ -11,12 +11,12 @@ pub(crate) mod results;
 
 use std::time::Instant;
 
-use access::Sight;
+use access::AccessFilter;
 
 use crate::answer::compile::{Compiler, Mode};
 use crate::answer::cursor::Cursor;
 use crate::answer::profile::{Profile, RANKED};
-use crate::answer::results::{Hit, Lines, Query, Results, TextOf, TextSought};
+use crate::answer::results::{ConcordanceLimits, Hit, Query, Results, TextRequest, TextSource};
 use crate::collect::Order;
 use crate::collect::facets;
 use crate::collect::grouped::{Content, GroupedCollector, Grouping};
@@ -46,14 +46,24 @@ impl SearchIndex {
     /// # Errors
     /// [`SearchError`] if the index cannot be read or `after` is not a cursor
     /// ([`is_cursor`](crate::is_cursor)). The text of the query never causes an error.
-    pub fn search(&self, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Result<Results, SearchError> {
+    pub fn search(
+        &self,
+        query: &Query,
+        sight: &AccessFilter,
+        text_of: &TextSource<'_>,
+    ) -> Result<Results, SearchError> {
         // One view for the whole answer, so a concurrent commit cannot change its total or its
         // order.
         catch_panics(|| answer(&self.view(), query, sight, text_of))
     }
 }
 
-fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Result<Results, SearchError> {
+fn answer(
+    view: &View,
+    query: &Query,
+    sight: &AccessFilter,
+    text_of: &TextSource<'_>,
+) -> Result<Results, SearchError> {
     let started = system::now();
     let mut parsed = query::parse(&query.text);
     let mut cursor = match query.after.as_deref() {
@@ -200,13 +210,13 @@ fn put_in_order(
 /// Returns which versions the search covers. The end of a version is the time of the next capture.
 /// Past versions are therefore searched only if `sight` cannot hide one capture of a URL while it
 /// shows another.
-fn versions(parsed: &mut ParsedQuery, query: &Query, sight: &Sight) -> Versions {
+fn versions(parsed: &mut ParsedQuery, query: &Query, sight: &AccessFilter) -> Versions {
     let versions = if query.all_versions {
         Versions::All
     } else {
         parsed.versions()
     };
-    if versions == Versions::All && !sight.goes_by_keys() {
+    if versions == Versions::All && !sight.depends_on_keys_only() {
         parsed.notes.push(Note::new(NoteKind::PastVersionsLeftOut, ""));
         return Versions::Current;
     }
@@ -288,7 +298,7 @@ fn rows(view: &View, best: &[RankedDoc]) -> Result<Vec<Row>, SearchError> {
 
 /// Adds a snippet to each hit. Texts are read in the order of their keys, which is their order on
 /// disk, and one at a time, because a thousand long texts would fill the memory.
-fn add_snippets(parsed: &ParsedQuery, hits: &mut [Hit], memo: &mut StemMemo, text_of: &TextOf<'_>) {
+fn add_snippets(parsed: &ParsedQuery, hits: &mut [Hit], memo: &mut StemMemo, text_of: &TextSource<'_>) {
     let mut maker = Snippets::new(parsed, memo);
     for index in sorted(hits.len(), |index| hits[index].url_key.as_str()) {
         let hit = &mut hits[index];
@@ -302,9 +312,9 @@ fn add_snippets(parsed: &ParsedQuery, hits: &mut [Hit], memo: &mut StemMemo, tex
 fn add_lines(
     parsed: &ParsedQuery,
     hits: &mut Vec<Hit>,
-    lines: &Lines,
+    lines: &ConcordanceLimits,
     memo: &mut StemMemo,
-    text_of: &TextOf<'_>,
+    text_of: &TextSource<'_>,
 ) {
     let mut maker = Snippets::new(parsed, memo);
     let mut left = lines.most.max(1);
@@ -326,8 +336,8 @@ fn add_lines(
     }
 }
 
-fn text_request(hit: &Hit) -> TextSought<'_> {
-    TextSought {
+fn text_request(hit: &Hit) -> TextRequest<'_> {
+    TextRequest {
         url_key: &hit.url_key,
         past: hit.version.until_ms.map(|_| hit.version.text),
     }

@@ -38,14 +38,14 @@ pub struct Query {
     /// `distinct`, which it includes.
     pub near: bool,
     /// Return matches as lines of a concordance instead of snippets.
-    pub lines: Option<Lines>,
+    pub lines: Option<ConcordanceLimits>,
     /// The parts of the ranking to use.
     pub ranking: Ranking,
 }
 
 /// Limits of a concordance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lines {
+pub struct ConcordanceLimits {
     /// Maximum number of lines in total, at least 1. The answer ends before the page that would
     /// exceed it.
     pub most: usize,
@@ -139,7 +139,7 @@ pub struct Hit {
 
 /// Identifies the text to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TextSought<'a> {
+pub struct TextRequest<'a> {
     /// URL key of the page.
     pub url_key: &'a str,
     /// `None` for the current version. For a past version, the name of its text, if it has one.
@@ -147,4 +147,4 @@ pub struct TextSought<'a> {
 }
 
 /// Returns the text of a version.
-pub type TextOf<'a> = dyn Fn(&TextSought<'_>) -> Option<Arc<str>> + 'a;
+pub type TextSource<'a> = dyn Fn(&TextRequest<'_>) -> Option<Arc<str>> + 'a;

@@ -9,7 +9,7 @@ mod collection;
 
 use collection::{Collection, DEPTH};
 
-use access::Sight;
+use access::AccessFilter;
 
 use crate::answer::results::{Query, Ranking};
 use crate::index::SearchIndex;
@@ -46,7 +46,9 @@ fn abstracts_are_ranked_at_least_as_well_as_by_anserini() {
                 },
                 ..Query::default()
             };
-            let results = index.search(&query, &Sight::everything(), &|_| None).unwrap();
+            let results = index
+                .search(&query, &AccessFilter::everything(), &|_| None)
+                .unwrap();
             results.hits.into_iter().map(|hit| hit.url_key).collect()
         })
     };

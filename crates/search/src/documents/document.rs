@@ -99,7 +99,7 @@ impl Version {
 
 /// Past versions to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gone {
+pub enum PastToDelete {
     /// All past versions of the key.
     All,
     /// The versions that began at these times, in milliseconds since 1970.
@@ -127,7 +127,7 @@ pub enum Change {
         /// versions.
         current: Box<Change>,
         /// Past versions to delete.
-        gone: Gone,
+        past_to_delete: PastToDelete,
         /// Past versions to add, or to put in place of those that began at the same time.
         put: Vec<Document>,
     },

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use tantivy::query::{ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyError};
 
-use crate::documents::document::Gone;
+use crate::documents::document::PastToDelete;
 use crate::documents::schema;
 
 /// Documents whose hashes are read at a time.
@@ -57,7 +57,7 @@ pub(crate) struct KeyDocuments {
     /// Whether the current document is included.
     pub(crate) current: bool,
     /// The past documents included.
-    pub(crate) past: Gone,
+    pub(crate) past: PastToDelete,
 }
 
 impl KeyDocuments {
@@ -66,8 +66,8 @@ impl KeyDocuments {
         let key = schema::key_text(&self.url_key);
         match (schema::key_of_past(identity.as_bytes()), &self.past) {
             (None, _) => self.current && identity == key,
-            (Some(of), Gone::All) => of == key.as_bytes(),
-            (Some(_), Gone::Since(times)) => times
+            (Some(of), PastToDelete::All) => of == key.as_bytes(),
+            (Some(_), PastToDelete::Since(times)) => times
                 .iter()
                 .any(|since_ms| schema::past_identity(&self.url_key, *since_ms) == identity),
         }

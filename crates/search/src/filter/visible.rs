@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use access::{Access, Clause, KeyRanges, Sight, SightId};
+use access::{Access, AccessFilter, AccessFilterId, KeyRanges, Matcher};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rustc_hash::FxHashSet;
@@ -72,7 +72,7 @@ pub(crate) struct VisibleDocs {
 }
 
 /// The sight and versions that visible documents are computed for.
-pub(crate) type VisibleDocsKey = (Option<SightId>, Versions);
+pub(crate) type VisibleDocsKey = (Option<AccessFilterId>, Versions);
 
 impl VisibleDocs {
     /// Returns the sight and versions that it was computed for.
@@ -97,7 +97,7 @@ pub(crate) struct VisibleDocsCache {
 struct VisibleDocsCacheKey {
     segment: SegmentId,
     /// `None` for callers who see everything.
-    sight: Option<SightId>,
+    sight: Option<AccessFilterId>,
     versions: Versions,
 }
 
@@ -121,14 +121,14 @@ impl VisibleDocsCache {
     pub(crate) fn of(
         &self,
         searcher: &Searcher,
-        sight: &Sight,
+        sight: &AccessFilter,
         versions: Versions,
     ) -> tantivy::Result<VisibleDocs> {
         let sight = (!sight.sees_everything()).then_some(sight);
         let bits = |reader: &SegmentReader| {
             let name = VisibleDocsCacheKey {
                 segment: reader.segment_id(),
-                sight: sight.map(Sight::id),
+                sight: sight.map(AccessFilter::id),
                 versions,
             };
             // If several callers need the same bits, one computes them and the others wait.
@@ -137,7 +137,7 @@ impl VisibleDocsCache {
         };
         let segments = searcher.segment_readers().iter().map(bits);
         Ok(VisibleDocs {
-            name: (sight.map(Sight::id), versions),
+            name: (sight.map(AccessFilter::id), versions),
             segments: segments.collect::<tantivy::Result<_>>()?,
         })
     }
@@ -146,7 +146,7 @@ impl VisibleDocsCache {
 /// Returns the bits of a segment; `None` if all would be set.
 fn bits_of(
     reader: &SegmentReader,
-    sight: Option<&Sight>,
+    sight: Option<&AccessFilter>,
     versions: Versions,
 ) -> tantivy::Result<Option<Bits>> {
     let until = match versions {
@@ -169,11 +169,11 @@ fn bits_of(
 /// Computes the bits for a sight in one scan of the segment.
 fn bits_of_sight(
     reader: &SegmentReader,
-    sight: &Sight,
+    sight: &AccessFilter,
     is_wanted: &dyn Fn(DocId) -> bool,
 ) -> tantivy::Result<Bits> {
     let columns = Columns::open(reader)?;
-    let tests = |clauses: &[Clause]| -> tantivy::Result<Vec<Test>> {
+    let tests = |clauses: &[Matcher]| -> tantivy::Result<Vec<Test>> {
         clauses.iter().map(|clause| Test::new(clause, &columns)).collect()
     };
     let (deny, allow) = (tests(sight.deny())?, tests(sight.allow())?);
@@ -312,7 +312,7 @@ struct Test {
 const NO_ORDINAL: u64 = u64::MAX - 1;
 
 impl Test {
-    fn new(clause: &Clause, columns: &Columns) -> tantivy::Result<Test> {
+    fn new(clause: &Matcher, columns: &Columns) -> tantivy::Result<Test> {
         let bits = |column: &Option<StrColumn>| -> tantivy::Result<Option<Bits>> {
             Ok(match (&clause.keys, column) {
                 (Some(ranges), Some(column)) => Some(bits_of_keys(ranges, column)?),
@@ -432,7 +432,7 @@ pub(crate) fn bits_of_keys(ranges: &KeyRanges, column: &StrColumn) -> tantivy::R
 }
 
 /// Returns for each ordinal of a dictionary of media types whether the clause includes it.
-fn mimes_of(clause: &Clause, column: Option<&StrColumn>) -> tantivy::Result<Vec<bool>> {
+fn mimes_of(clause: &Matcher, column: Option<&StrColumn>) -> tantivy::Result<Vec<bool>> {
     let Some(column) = column else {
         return Ok(Vec::new());
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::shared::{Shared, State};
-use crate::documents::document::{Change, Document, Gone};
+use crate::documents::document::{Change, Document, PastToDelete};
 use crate::documents::keys::{self, DeleteQuery, KeyDocuments};
 use crate::error::ApplyError;
 use crate::index::queue::QueuedDocument;
@@ -46,7 +46,7 @@ impl Batch {
     }
 
     /// Deletes past documents of a key.
-    fn delete_past(&mut self, hash: u64, url_key: String, gone: Gone) {
+    fn delete_past(&mut self, hash: u64, url_key: String, gone: PastToDelete) {
         self.deleted(hash, url_key).past = gone;
     }
 
@@ -58,7 +58,7 @@ impl Batch {
             KeyDocuments {
                 url_key,
                 current: false,
-                past: Gone::Since(Vec::new()),
+                past: PastToDelete::Since(Vec::new()),
             }
         })
     }
@@ -160,7 +160,7 @@ impl Shared {
                 Change::Past {
                     url_key,
                     current,
-                    gone,
+                    past_to_delete: gone,
                     put,
                 } => {
                     if before != PriorState::Empty || state.documents_waiting > 0 {
@@ -241,12 +241,12 @@ impl Shared {
 }
 
 /// Returns the past versions to delete if some are deleted and others are put in place.
-fn replaced(gone: Gone, put: &[Document]) -> Gone {
+fn replaced(gone: PastToDelete, put: &[Document]) -> PastToDelete {
     match gone {
-        Gone::All => Gone::All,
-        Gone::Since(mut times) => {
+        PastToDelete::All => PastToDelete::All,
+        PastToDelete::Since(mut times) => {
             times.extend(put.iter().map(|document| document.version.since_ms));
-            Gone::Since(times)
+            PastToDelete::Since(times)
         }
     }
 }

@@ -23,7 +23,10 @@ impl SearchIndex {
     ///
     /// # Errors
     /// The first error that `pages` yields.
-    pub fn check<E>(&self, pages: impl Iterator<Item = Result<Held, E>>) -> Result<Vec<String>, E> {
+    pub fn check<E>(
+        &self,
+        pages: impl Iterator<Item = Result<ExpectedDocuments, E>>,
+    ) -> Result<Vec<String>, E> {
         let mut wrong = damaged_files(self.dir());
         // Documents in damaged files cannot be told apart from others.
         if wrong.is_empty() {
@@ -39,7 +42,7 @@ impl SearchIndex {
 
 /// The documents that the index must have for one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct ExpectedDocuments {
     /// The URL key.
     pub url_key: String,
     /// Whether the key is a page now.
@@ -48,7 +51,7 @@ pub struct Held {
     pub past: Vec<i64>,
 }
 
-impl Held {
+impl ExpectedDocuments {
     fn identities(&self) -> Vec<String> {
         let current = self.current.then(|| schema::key_text(&self.url_key).into_owned());
         let past = self
@@ -99,7 +102,7 @@ fn damaged_files(dir: &Path) -> Vec<String> {
 /// Returns the first difference between the keys of the documents and of the pages.
 fn compare<E>(
     view: &View,
-    pages: impl Iterator<Item = Result<Held, E>>,
+    pages: impl Iterator<Item = Result<ExpectedDocuments, E>>,
 ) -> Result<Option<String>, Failure<E>> {
     let mut identities = pages.flat_map(|held| match held {
         Ok(held) => held.identities().into_iter().map(Ok).collect(),

@@ -34,7 +34,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use prepare::prepare;
-pub use purge::Searches;
+pub use purge::ActiveSearches;
 use shared::{Shared, State};
 use tantivy::{Index, IndexReader, ReloadPolicy};
 
@@ -298,8 +298,8 @@ impl SearchIndex {
     }
 
     /// Returns a handle on the running searches.
-    pub fn searches(&self) -> Searches {
-        Searches::of(&self.shared.view())
+    pub fn searches(&self) -> ActiveSearches {
+        ActiveSearches::of(&self.shared.view())
     }
 
     /// Commits, waits until no merge is running or due, makes the outcome searchable, and removes

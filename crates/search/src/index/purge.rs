@@ -20,11 +20,11 @@ use crate::index::view::View;
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The searches that use a view, to wait for their end.
-pub struct Searches(std::sync::Weak<View>);
+pub struct ActiveSearches(std::sync::Weak<View>);
 
-impl Searches {
-    pub(super) fn of(view: &Arc<View>) -> Searches {
-        Searches(Arc::downgrade(view))
+impl ActiveSearches {
+    pub(super) fn of(view: &Arc<View>) -> ActiveSearches {
+        ActiveSearches(Arc::downgrade(view))
     }
 
     /// Waits until no search uses the view, but no longer than `time_max`. Until then the system

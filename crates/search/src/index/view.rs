@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use access::{Sight, SightId};
+use access::{AccessFilter, AccessFilterId};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tantivy::Searcher;
@@ -40,7 +40,7 @@ pub(crate) struct View {
     /// Shared by all views of the index.
     pub(crate) years: Arc<Years>,
     /// Statistics for callers with a strict sight, computed from their visible documents only.
-    statistics: Mutex<FxHashMap<SightId, Arc<LiveStatistics>>>,
+    statistics: Mutex<FxHashMap<AccessFilterId, Arc<LiveStatistics>>>,
 }
 
 /// The part of a view that a caller can see, and the statistics for scoring.
@@ -66,7 +66,7 @@ impl View {
             || Arc::new(VisibleDocsCache::new()),
             |view| Arc::clone(&view.visible),
         );
-        let current = visible.of(&searcher, &Sight::everything(), Versions::Current)?;
+        let current = visible.of(&searcher, &AccessFilter::everything(), Versions::Current)?;
         let live = LiveStatistics::new(
             &searcher,
             fields.anywhere(),
@@ -89,7 +89,11 @@ impl View {
     }
 
     /// Returns the part of the view that `sight` can see.
-    pub(crate) fn visible_to(&self, sight: &Sight, versions: Versions) -> tantivy::Result<VisibleView> {
+    pub(crate) fn visible_to(
+        &self,
+        sight: &AccessFilter,
+        versions: Versions,
+    ) -> tantivy::Result<VisibleView> {
         let visible = self.visible.of(&self.searcher, sight, versions)?;
         let (live, buckets) = if sight.is_strict() && !sight.sees_everything() {
             (self.statistics(sight)?, Arc::default())
@@ -104,7 +108,7 @@ impl View {
         })
     }
 
-    fn statistics(&self, sight: &Sight) -> tantivy::Result<Arc<LiveStatistics>> {
+    fn statistics(&self, sight: &AccessFilter) -> tantivy::Result<Arc<LiveStatistics>> {
         if let Some(live) = self.statistics.lock().get(&sight.id()) {
             return Ok(Arc::clone(live));
         }

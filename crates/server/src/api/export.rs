@@ -10,7 +10,7 @@ use archive::question::SearchQuestion;
 use axum::body::Bytes;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use export::{Export, ExportFormat};
+use export::{ExportFormat, ResultExport};
 
 use super::parameters::search_order;
 use crate::archive_client::{Answers, ArchiveClient};
@@ -35,7 +35,7 @@ pub(super) fn file(archive: &ArchiveClient, arguments: &Arguments) -> Result<Res
         ..SearchQuestion::default()
     };
     let results = Results {
-        export: Export::new(&question, format),
+        export: ResultExport::new(&question, format),
         source: archive.source(),
     };
     let cancel = CancelOnDrop(Interrupt::new());
@@ -49,7 +49,7 @@ pub(super) fn file(archive: &ArchiveClient, arguments: &Arguments) -> Result<Res
 }
 
 struct Results {
-    export: Export,
+    export: ResultExport,
     source: Arc<dyn Answers>,
 }
 

@@ -1,7 +1,7 @@
 //! `GET /api/v1/files` and `GET /api/v1/files/tree`: the catalogue of files, with the epoch of the
 //! archive that every answer names.
 
-use ::catalogue::Weight;
+use ::catalogue::ChildOrder;
 use archive::question::Status;
 use axum::Json;
 use axum::http::{HeaderValue, header};
@@ -60,8 +60,8 @@ pub(super) async fn tree(state: &State, arguments: &Arguments, query: &str) -> R
     let files = state.catalogued_files()?;
     let path = tidy(&path_in_query(query).unwrap_or_default());
     let by = match arguments.text("by") {
-        Some("entries") => Weight::Entries,
-        _ => Weight::Size,
+        Some("entries") => ChildOrder::Entries,
+        _ => ChildOrder::Size,
     };
     let count = arguments.limit("limit").unwrap_or(LIMIT_MAX);
     let epoch = state.archive.ask(Status {}).await?.epoch;

@@ -1,6 +1,6 @@
 //! The direct children of a directory, heaviest first.
 
-use ::catalogue::{Catalogue, CatalogueError, Child, Found, Usage, Weight};
+use ::catalogue::{Catalogue, CatalogueError, Child, ChildOrder, PathEntry, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -71,7 +71,7 @@ impl Listing {
     pub(super) fn of(
         catalogue: &Catalogue,
         path: Vec<u8>,
-        by: Weight,
+        by: ChildOrder,
         count: usize,
     ) -> Result<Option<Listing>, CatalogueError> {
         if path.is_empty() {
@@ -95,7 +95,7 @@ impl Listing {
         }))
     }
 
-    fn of_trees(catalogue: &Catalogue, by: Weight, count: usize) -> Result<Listing, CatalogueError> {
+    fn of_trees(catalogue: &Catalogue, by: ChildOrder, count: usize) -> Result<Listing, CatalogueError> {
         let (mut rows, mut all) = (Vec::new(), Usage::default());
         for path in catalogue.tree_paths()? {
             let Some(found) = catalogue.locate_exactly(&path)? else {
@@ -107,8 +107,8 @@ impl Listing {
         }
         rows.sort_by(|a, b| {
             let weight = |usage: &Usage| match by {
-                Weight::Size => usage.size_bytes,
-                Weight::Entries => usage.entries,
+                ChildOrder::Size => usage.size_bytes,
+                ChildOrder::Entries => usage.entries,
             };
             weight(&b.1)
                 .cmp(&weight(&a.1))
@@ -137,7 +137,7 @@ impl Listing {
     }
 }
 
-fn entry(dir: &Found, child: Child) -> FilesEntry {
+fn entry(dir: &PathEntry, child: Child) -> FilesEntry {
     let mut path = dir.path.clone();
     if path.last() != Some(&b'/') {
         path.push(b'/');

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ::catalogue::{Catalogue, CatalogueError, CatalogueSettings, Weight, when_free};
+use ::catalogue::{Catalogue, CatalogueError, CatalogueSettings, ChildOrder, retry_while_in_use};
 
 mod listing;
 mod overview;
@@ -32,7 +32,7 @@ const CACHE_SIZE_BYTES: u64 = 16 << 20;
 
 /// Location of a catalogue of files, and how to name its users.
 #[derive(Debug, Clone)]
-pub struct FilesPlace {
+pub struct CatalogueLocation {
     /// Directory of the catalogue. It may be missing: the first scan creates it.
     pub dir: PathBuf,
     /// Returns the name of a user, if the system has one.
@@ -41,7 +41,7 @@ pub struct FilesPlace {
 
 /// The catalogue that a server shows.
 pub(crate) struct Files {
-    place: FilesPlace,
+    place: CatalogueLocation,
     /// Held while the catalogue is open in this process.
     turn: Arc<tokio::sync::Mutex<()>>,
     last: Mutex<Option<(Instant, Arc<Overview>)>>,
@@ -55,7 +55,7 @@ pub(crate) struct Latest {
 }
 
 impl Files {
-    pub(crate) fn new(place: FilesPlace) -> Files {
+    pub(crate) fn new(place: CatalogueLocation) -> Files {
         Files {
             place,
             turn: Arc::default(),
@@ -65,7 +65,7 @@ impl Files {
 
     /// Returns whether a catalogue exists now. Checks the disk once.
     pub(crate) fn is_there(&self) -> bool {
-        Catalogue::is_in(&self.place.dir)
+        Catalogue::exists_in(&self.place.dir)
     }
 
     /// Returns the overview of the catalogue.
@@ -106,7 +106,12 @@ impl Files {
 
     /// Returns at most `count` direct children of a directory. The children of the empty path are
     /// the trees.
-    pub(crate) async fn listing(&self, path: Vec<u8>, by: Weight, count: usize) -> Result<Listing, Failure> {
+    pub(crate) async fn listing(
+        &self,
+        path: Vec<u8>,
+        by: ChildOrder,
+        count: usize,
+    ) -> Result<Listing, Failure> {
         let found = self
             .read(move |catalogue| Listing::of(catalogue, path, by, count))
             .await?;
@@ -135,7 +140,7 @@ impl Files {
                 cache_size_bytes: CACHE_SIZE_BYTES,
             };
             let left = WAIT_MAX.saturating_sub(system::since(begun));
-            let catalogue = when_free(left, || Catalogue::open(&dir, &settings))?;
+            let catalogue = retry_while_in_use(left, || Catalogue::open(&dir, &settings))?;
             question(&catalogue)
         });
         match task.await {

@@ -214,9 +214,9 @@ pub(crate) fn write(text: &mut Text, report: &StoreReport) {
     }
 }
 
-/// Writes the metrics of an S3 face or gateway.
+/// Writes the metrics of an S3 server or gateway.
 pub(crate) fn write_s3(text: &mut Text, requests: &[RequestCount], connections: Option<&ConnectionCount>) {
-    // Without a face its metrics are left out: zeros would mean that it is present and idle.
+    // Without an S3 server its metrics are left out: zeros would mean that it is present and idle.
     let requests: Vec<_> = requests
         .iter()
         .map(|count| (labels(None, count), count))

@@ -56,7 +56,7 @@ fn part(cache: Option<&Cache>) -> Markup {
             h2 #users { "Reads by user" }
             (users("weft", &stats.users))
             // Other programs with the same directories, as of their last written statistics.
-            @for written in cache.written().iter().filter(|written| written.program != "weft") {
+            @for written in cache.program_stats().iter().filter(|written| written.program != "weft") {
                 section {
                     h3 { (parts::text(&written.program)) }
                     (users(&written.program, &written.stats.users))

@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use archive::SentRequest;
+use archive::RequestRecord;
 use archive::question::{CdxQuestion, CdxRow, Question, Record, RecordBody};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -59,7 +59,7 @@ pub(super) async fn find(
     let content_type = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
-    let posted = SentRequest {
+    let posted = RequestRecord {
         method: METHOD.to_owned(),
         content_type: content_type.unwrap_or_default().to_owned(),
         body: body.into(),
@@ -74,7 +74,7 @@ pub(super) async fn find(
 async fn answer_to(
     archive: &ArchiveClient,
     address: &Address,
-    posted: SentRequest,
+    posted: RequestRecord,
 ) -> Result<Option<RecordBody>, Failure> {
     let order = match address.time.as_str() {
         "" => Order::Reverse,
@@ -107,7 +107,7 @@ async fn answer_to(
 fn first_like(
     source: &dyn Answers,
     rows: &[CdxRow],
-    posted: &SentRequest,
+    posted: &RequestRecord,
     until: Instant,
 ) -> Option<RecordBody> {
     let wanted = without_boundary(posted);
@@ -117,7 +117,9 @@ fn first_like(
         .filter(|row| row.method.is_empty() || row.method.eq_ignore_ascii_case(&posted.method))
         .find_map(|row| {
             let record = record_of(source, row)?;
-            let sent = archive::request_of(&source.sources(), &record).ok().flatten()?;
+            let sent = archive::request_record(&source.sources(), &record)
+                .ok()
+                .flatten()?;
             let is_it = sent.method.eq_ignore_ascii_case(&posted.method) && without_boundary(&sent) == wanted;
             is_it.then_some(record)
         })
@@ -136,7 +138,7 @@ fn record_of(source: &dyn Answers, row: &CdxRow) -> Option<RecordBody> {
 
 /// Returns the body of a request. In a multipart form (RFC 7578) the boundary is removed, because
 /// browsers generate a new one each time.
-fn without_boundary(request: &SentRequest) -> Vec<u8> {
+fn without_boundary(request: &RequestRecord) -> Vec<u8> {
     let boundary = request.content_type.split(';').find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         name.trim()
@@ -165,7 +167,7 @@ mod tests {
 
     #[track_caller]
     fn check(content_type: &str, body: &str, expected: &str) {
-        let request = SentRequest {
+        let request = RequestRecord {
             method: "POST".to_owned(),
             content_type: content_type.to_owned(),
             body: body.as_bytes().to_vec(),

@@ -36,7 +36,7 @@ pub(crate) struct Rate {
     pub(crate) ms_mean: f64,
 }
 
-/// Source of a count: a node or the S3 face, and the operation.
+/// Source of a count: a node or the S3 server, and the operation.
 type Source = (String, String);
 
 /// The points, oldest first.
@@ -48,7 +48,7 @@ struct Inner {
     last: Option<Reading>,
     /// Rates of all nodes together, by operation.
     nodes: BTreeMap<String, Rate>,
-    /// Rates of the S3 face, by operation.
+    /// Rates of the S3 server, by operation.
     s3: BTreeMap<String, Rate>,
 }
 
@@ -59,7 +59,7 @@ struct Reading {
     upkeep: BTreeMap<Source, u64>,
 }
 
-/// The name of the S3 face among the sources. No node has an empty name.
+/// The name of the S3 server among the sources. No node has an empty name.
 const S3: &str = "";
 
 impl History {
@@ -77,7 +77,7 @@ impl History {
         self.lock().nodes.get(operation).copied().unwrap_or_default()
     }
 
-    /// Returns the rates of `operation` at the S3 face.
+    /// Returns the rates of `operation` at the S3 server.
     pub(crate) fn s3_rate(&self, operation: &str) -> Rate {
         self.lock().s3.get(operation).copied().unwrap_or_default()
     }

@@ -22,7 +22,7 @@ pub(crate) use history::{History, Point, Rate};
 /// Maximum age of a cached report.
 const REPORT_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// Counters of an S3 face or gateway since its start: requests by operation, and connections.
+/// Counters of an S3 server or gateway since its start: requests by operation, and connections.
 pub type FaceCounts = Arc<dyn Fn() -> (Vec<store::RequestCount>, ConnectionCount) + Send + Sync>;
 
 /// A source of reports about a store.

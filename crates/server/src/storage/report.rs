@@ -26,9 +26,9 @@ pub struct StoreReport {
     pub volumes: Vec<VolumeReport>,
     /// The last census that this process made or received.
     pub census: Option<Census>,
-    /// Requests at the S3 face of this process; absent if it has none.
+    /// Requests at the S3 server of this process; absent if it has none.
     pub s3: Vec<RequestCount>,
-    /// Connections of the S3 face. Only the metrics show them, not the API.
+    /// Connections of the S3 server. Only the metrics show them, not the API.
     #[serde(skip)]
     pub s3_connections: Option<ConnectionCount>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use access::{Bearer, Groups};
+use access::{Groups, TokenHolder};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -172,11 +172,11 @@ async fn walk(router: &Router, who: &str, headers: &[(&str, &str)], is_admin: bo
 async fn every_route_says_for_whom_it_is_and_is_for_nobody_else() {
     let place = Place::new();
     let token = |name: &str, groups: &str, is_admin| {
-        let bearer = Bearer {
+        let bearer = TokenHolder {
             groups: Groups::listed(groups),
             is_admin,
         };
-        let token = place.tokens().make_for(name, bearer, None).unwrap();
+        let token = place.tokens().issue_for(name, bearer, None).unwrap();
         format!("Bearer {token}")
     };
     let reader = token("reader", "staff", false);

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use archive::Archive;
-use archive::question::{TakeDown, Takes, UndoTakedown};
-use server::{Served, ServerSettings};
+use archive::question::{TakeDown, TakedownSelector, UndoTakedown};
+use server::{ServerParts, ServerSettings};
 
 use crate::driver::{Browser, ENTER, TAB};
 use crate::fake::FakeStore;
@@ -43,11 +43,11 @@ impl Scene {
         let loaded = load(&[file], Some("made up"));
         govern(&loaded.archive);
         let server = Running::start_over(
-            Served {
+            ServerParts {
                 store: Some(Arc::new(FakeStore(crate::sample::store()))),
                 sql: None,
                 files: None,
-                ..Served::from(loaded.archive.clone())
+                ..ServerParts::from(loaded.archive.clone())
             },
             ServerSettings::default(),
         );
@@ -99,7 +99,7 @@ pub(crate) fn govern(archive: &Archive) {
     std::fs::write(archive.rights_path(), rules).expect("written");
     for (n, reason) in [(28, "a request"), (29, &*format!("<b>{long}</b> ").repeat(9))] {
         let takes = TakeDown {
-            takes: Takes::Url(format!("http://threads.example.com/{n}")),
+            takes: TakedownSelector::Url(format!("http://threads.example.com/{n}")),
             reason: reason.to_owned(),
             who: "librarian".to_owned(),
             dry_run: false,

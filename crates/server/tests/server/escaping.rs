@@ -9,7 +9,7 @@ use html5gum::{Token, Tokenizer};
 use proptest::prelude::*;
 use serde_json::Value;
 use server::storage::StoreReport;
-use server::{Served, ServerSettings};
+use server::{ServerParts, ServerSettings};
 
 use crate::fake::{FakeStore, get, sample, served};
 use crate::pages::PAGES;
@@ -91,7 +91,7 @@ fn structures(text: &str) -> Vec<BTreeMap<String, usize>> {
     runtime.block_on(async {
         let text = text.to_owned();
         let encoded: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
-        let served = Served {
+        let served = ServerParts {
             store: Some(Arc::new(FakeStore(filled_store(&text)))),
             sql: None,
             files: None,

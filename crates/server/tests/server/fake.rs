@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use access::Groups;
 use archive::question::{
-    Answer, Body, CdxBlocksBody, CdxBody, GraphEdge, GraphPartBody, Question, SearchBody, SightBody,
+    AccessScopeBody, Answer, Body, CdxBlocksBody, CdxBody, GraphEdge, GraphPartBody, Question, SearchBody,
 };
 use archive::{AskError, ErrorCode};
 use axum::Router;
@@ -13,7 +13,7 @@ use axum::body::{Body as Content, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
 use cache::{Cache, Directory, Settings};
 use server::storage::{Storage, StoreReport};
-use server::{Answers, Served, ServerSettings};
+use server::{Answers, ServerParts, ServerSettings};
 use tower::ServiceExt;
 
 /// Answers by a function.
@@ -28,7 +28,7 @@ where
         match question {
             Question::Sight(_) => Ok(Answer {
                 epoch: 12,
-                body: Body::Sight(SightBody {
+                body: Body::Sight(AccessScopeBody {
                     everything: true,
                     has_rules: false,
                 }),
@@ -161,8 +161,8 @@ fn a_cache() -> Cache {
 /// Returns a server's components with `answers` as the archive and a store that reports the sample.
 pub(crate) fn served(
     answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
-) -> Served {
-    Served {
+) -> ServerParts {
+    ServerParts {
         archive: Arc::new(Fake(answers)),
         store: Some(Arc::new(FakeStore(crate::sample::store()))),
         gateway: None,

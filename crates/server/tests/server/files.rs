@@ -12,7 +12,7 @@ use axum::Router;
 use catalogue::{Catalogue, CatalogueSettings, Progress, ScanSettings, ScanState};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use serde_json::Value;
-use server::{FilesPlace, Served, ServerSettings};
+use server::{CatalogueLocation, ServerParts, ServerSettings};
 use tempfile::TempDir;
 
 use crate::fake::{Reply, get, sample, served};
@@ -105,8 +105,8 @@ impl Scanned {
         assert_eq!(row.state, ScanState::Done);
     }
 
-    pub(crate) fn place(&self) -> FilesPlace {
-        FilesPlace {
+    pub(crate) fn place(&self) -> CatalogueLocation {
+        CatalogueLocation {
             dir: self.folder.path().join("files"),
             user_name: |_| Some("<keeper>".to_owned()),
         }
@@ -117,8 +117,8 @@ impl Scanned {
     }
 }
 
-fn router_over(place: FilesPlace) -> Router {
-    let served = Served {
+fn router_over(place: CatalogueLocation) -> Router {
+    let served = ServerParts {
         files: Some(place),
         ..served(sample)
     };
@@ -507,7 +507,7 @@ async fn an_empty_catalogue_says_what_to_do() {
     let folder = tempfile::tempdir().expect("a folder");
     let dir = folder.path().join("files");
     drop(Catalogue::create(&dir, &CatalogueSettings::default()).expect("a catalogue"));
-    let router = router_over(FilesPlace {
+    let router = router_over(CatalogueLocation {
         dir,
         user_name: |_| None,
     });

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use archive::AskError;
 use archive::question::{Answer, Question, Stages};
-use server::{ReplaySettings, Served, Server, ServerSettings};
+use server::{ReplaySettings, Server, ServerParts, ServerSettings};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
@@ -31,7 +31,7 @@ impl Running {
         Running::start_over(fake::served(answers), settings)
     }
 
-    pub(crate) fn start_over(served: impl Into<Served>, settings: ServerSettings) -> Running {
+    pub(crate) fn start_over(served: impl Into<ServerParts>, settings: ServerSettings) -> Running {
         let served = served.into();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

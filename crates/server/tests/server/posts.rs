@@ -299,7 +299,7 @@ fn who_may_post_is_a_setting() {
     place.hide_secret();
     let token = |group: &str| {
         let groups: Groups = [group].into_iter().collect();
-        place.tokens().make(group, groups, None).unwrap()
+        place.tokens().issue(group, groups, None).unwrap()
     };
     let (crawler, reader) = (token("crawler"), token("reader"));
     let with = |from_here: bool, groups: &[&str]| {
@@ -406,7 +406,7 @@ fn answers_to_posts_are_the_same_whether_a_capture_is_hidden_or_not_there() {
     assert_eq!(line.lines().count(), 1);
     place.hide_secret();
     let groups: Groups = ["crawler"].into_iter().collect();
-    let token = place.tokens().make("crawler", groups, None).unwrap();
+    let token = place.tokens().issue("crawler", groups, None).unwrap();
     let settings = ServerSettings {
         posts: Posts {
             from_here: false,

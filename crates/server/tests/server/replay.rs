@@ -8,7 +8,7 @@ mod trap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use server::Served;
+use server::ServerParts;
 use warc::{Compression, Draft, Writer};
 
 use crate::driver::Browser;
@@ -45,7 +45,7 @@ impl Scene {
             replay.scripts = scripts;
         }
         Scene {
-            server: Running::start_over(Served::from(loaded.archive.clone()), settings),
+            server: Running::start_over(ServerParts::from(loaded.archive.clone()), settings),
             loaded,
             _folder: None,
         }

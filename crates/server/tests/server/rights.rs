@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use access::{Bearer, Groups, TokensFile};
+use access::{Groups, TokenHolder, TokensFile};
 use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
 use axum::Router;
@@ -208,7 +208,7 @@ async fn nothing_on_any_address_tells_the_public_of_what_is_hidden() {
     let place = Place::new();
     let token = place
         .tokens()
-        .make("room", Groups::listed("staff"), None)
+        .issue("room", Groups::listed("staff"), None)
         .unwrap();
     let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
     let (_, _, all) = get(&router, "/api/v1/search?q=vellichor", &[]).await;
@@ -278,7 +278,7 @@ async fn a_token_that_is_none_is_refused_and_never_the_public() {
     let place = Place::new();
     let token = place
         .tokens()
-        .make("room", Groups::listed("staff"), None)
+        .issue("room", Groups::listed("staff"), None)
         .unwrap();
     let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
     let status = async |value: &str| {
@@ -297,7 +297,7 @@ async fn a_token_that_is_none_is_refused_and_never_the_public() {
     ] {
         assert_eq!(status(wrong).await, StatusCode::UNAUTHORIZED, "{wrong}");
     }
-    place.tokens().withdraw("room").unwrap();
+    place.tokens().revoke("room").unwrap();
     assert_eq!(status(&bearer).await, StatusCode::UNAUTHORIZED);
 }
 
@@ -473,7 +473,7 @@ async fn pages_say_as_whom_one_looks_where_that_matters() {
     let place = Place::new();
     let token = place
         .tokens()
-        .make("room", Groups::listed("staff"), None)
+        .issue("room", Groups::listed("staff"), None)
         .unwrap();
     let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
     place.hide_secret();
@@ -495,11 +495,11 @@ async fn pages_say_as_whom_one_looks_where_that_matters() {
         text.contains("<bdi>staff") && !text.contains("href=\"/rights\""),
         "{text}"
     );
-    let admin = Bearer {
+    let admin = TokenHolder {
         groups: Groups::public(),
         is_admin: true,
     };
-    let admin = place.tokens().make_for("operator", admin, None).unwrap();
+    let admin = place.tokens().issue_for("operator", admin, None).unwrap();
     let admin = format!("Bearer {admin}");
     let (_, _, text) = get(&router, "/about", &[("authorization", &admin)]).await;
     assert!(

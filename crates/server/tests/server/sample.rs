@@ -1,7 +1,7 @@
 //! One complete answer of each kind. Every optional field is set and every list has one row, so
 //! that the documented schemas can be compared with all fields.
 
-use ::access::{Access, Condition, Groups, Rule};
+use ::access::{Access, AccessRule, Condition, Groups};
 use archive::question::*;
 use server::storage::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, VolumeReport};
 use store::upkeep::Census;
@@ -321,7 +321,7 @@ fn rights() -> RightsBody {
         rules: vec![NumberedRule {
             number: 1,
             in_force: true,
-            rule: Rule {
+            rule: AccessRule {
                 access: Access::Deny,
                 groups: vec!["public".into()],
                 except: vec!["staff".into()],

@@ -169,7 +169,7 @@ async fn answers_of_a_real_archive_have_their_schema() {
     };
     let loaded = load(&[folder.join("crawls/iana.warc.gz")], Some("news"));
     let scanned = Scanned::sample();
-    let served = server::Served {
+    let served = server::ServerParts {
         archive: std::sync::Arc::new(loaded.archive.clone()),
         files: Some(scanned.place()),
         ..crate::fake::served(sample)
@@ -212,7 +212,7 @@ async fn answers_with_nothing_in_them_have_their_schema() {
         }
         Ok(answer)
     };
-    let served = server::Served {
+    let served = server::ServerParts {
         files: Some(scanned.place()),
         ..crate::fake::served(answers)
     };

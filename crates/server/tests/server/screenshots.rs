@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::{Groups, TokensFile};
-use archive::question::{TakeDown, Takes, UndoTakedown};
+use archive::question::{TakeDown, TakedownSelector, UndoTakedown};
 use archive::{Archive, OpenSettings};
-use server::{Served, ServerSettings, SqlServer};
+use server::{ServerParts, ServerSettings, SqlServer};
 use tempfile::TempDir;
 use tokio::net::UnixStream;
 
@@ -108,11 +108,11 @@ fn screenshots() {
     govern(&loaded.archive);
     let scanned = Scanned::sample();
     let running = Running::start_over(
-        Served {
+        ServerParts {
             store: Some(Arc::new(FakeStore(crate::sample::store()))),
             files: Some(scanned.place()),
             sql: Sql::start(loaded.dir()).map(|sql| Arc::new(sql) as Arc<dyn SqlServer>),
-            ..Served::from(loaded.archive.clone())
+            ..ServerParts::from(loaded.archive.clone())
         },
         settings.clone(),
     );
@@ -216,7 +216,7 @@ digest = "OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB"
 groups = ["readers"]
 "#;
     std::fs::write(archive.rights_path(), rules).expect("written");
-    let take_down = |takes: Takes, reason: &str, who: &str| {
+    let take_down = |takes: TakedownSelector, reason: &str, who: &str| {
         let takes = TakeDown {
             takes,
             reason: reason.to_owned(),
@@ -227,14 +227,14 @@ groups = ["readers"]
         archive.ask(takes).expect("a takedown");
     };
     let thread = |n: u32| format!("http://threads.example.com/{n}");
-    take_down(Takes::Url(thread(29)), "request 1234", "archivist");
+    take_down(TakedownSelector::Url(thread(29)), "request 1234", "archivist");
     take_down(
-        Takes::Prefix(thread(28)),
+        TakedownSelector::Prefix(thread(28)),
         "Order of the district court of 2 February, served on the library on 9 February; counsel has confirmed that it covers all copies and that \
          the applicant must not be named in the register. Review in two years.",
         "director",
     );
-    take_down(Takes::Url(thread(27)), "", "archivist");
+    take_down(TakedownSelector::Url(thread(27)), "", "archivist");
     let (id, who) = (1, "director".to_owned());
     archive.ask(UndoTakedown { id, who }).expect("undone");
 }
@@ -244,7 +244,7 @@ fn as_a_reader(browser: &Browser, folder: &Path, archive: &Archive, settings: &S
     let keys = tempfile::tempdir().expect("a folder");
     let tokens = TokensFile::at(keys.path().join("tokens.toml"));
     let token = tokens
-        .make("room", Groups::listed("readers"), None)
+        .issue("room", Groups::listed("readers"), None)
         .expect("a token");
     let settings = ServerSettings {
         tokens: Some(tokens.path().to_owned()),

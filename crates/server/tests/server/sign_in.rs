@@ -22,7 +22,7 @@ fn scene() -> (Place, String, Router) {
     place.hide_secret();
     let token = place
         .tokens()
-        .make("room", Groups::listed("staff"), None)
+        .issue("room", Groups::listed("staff"), None)
         .unwrap();
     let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
     (place, token, router)
@@ -175,7 +175,7 @@ async fn a_token_becomes_a_cookie_that_counts_as_the_token_does() {
     );
 
     // In effect from the next request on, and never treated as the public.
-    place.tokens().withdraw("room").unwrap();
+    place.tokens().revoke("room").unwrap();
     for path in [
         "/",
         "/search?q=river",
@@ -217,7 +217,7 @@ async fn a_wrong_token_signs_nobody_in_and_is_told_nothing() {
     let (place, token, router) = scene();
     let over = place
         .tokens()
-        .make("over", Groups::listed("staff"), Some("1990-01-01".to_owned()))
+        .issue("over", Groups::listed("staff"), Some("1990-01-01".to_owned()))
         .unwrap();
     let mut said = Vec::new();
     for wrong in [
@@ -354,7 +354,7 @@ impl Room {
         govern(&loaded.archive);
         let tokens = access::TokensFile::at(keys.path().join("tokens.toml"));
         let token = tokens
-            .make("room", Groups::listed("readers"), None)
+            .issue("room", Groups::listed("readers"), None)
             .expect("a token");
         let settings = ServerSettings {
             tokens: Some(tokens.path().to_owned()),

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use axum::routing::any;
-use server::{Served, ServerSettings, SqlServer};
+use server::{ServerParts, ServerSettings, SqlServer};
 use tokio::net::UnixStream;
 
 use crate::fake::{sample, send, served};
@@ -54,7 +54,7 @@ impl SqlServer for Broken {
 }
 
 fn router(sql: Option<Arc<dyn SqlServer>>) -> Router {
-    let served = Served {
+    let served = ServerParts {
         sql,
         ..served(sample)
     };

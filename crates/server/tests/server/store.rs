@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use server::storage::{StoreReport, VolumeCondition};
-use server::{Served, ServerSettings};
+use server::{ServerParts, ServerSettings};
 use store::RequestCount;
 
 use crate::fake::{FakeStore, get, owned, router, sample, served};
 
 fn reporting(report: StoreReport) -> Router {
-    let served = Served {
+    let served = ServerParts {
         store: Some(Arc::new(FakeStore(report))),
         ..served(sample)
     };
@@ -19,7 +19,7 @@ fn reporting(report: StoreReport) -> Router {
 
 #[tokio::test]
 async fn without_a_store_nothing_leads_to_one() {
-    let served = Served {
+    let served = ServerParts {
         store: None,
         ..served(sample)
     };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use access::Groups;
 use archive::Archive;
-use archive::question::{TakeDown, Takes, UndoTakedown};
+use archive::question::{TakeDown, TakedownSelector, UndoTakedown};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
@@ -144,7 +144,7 @@ async fn the_public_gets_records_that_it_sees_and_nothing_else() {
     let (bytes, secret) = bytes_and_secret(&place);
     let token = place
         .tokens()
-        .make("room", Groups::listed("staff"), None)
+        .issue("room", Groups::listed("staff"), None)
         .expect("a token");
     let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
     place.hide_secret();
@@ -203,7 +203,7 @@ async fn what_was_taken_down_is_sent_to_nobody() {
     let place = Place::new();
     let (bytes, secret) = bytes_and_secret(&place);
     let request = TakeDown {
-        takes: Takes::Url(SECRET.to_owned()),
+        takes: TakedownSelector::Url(SECRET.to_owned()),
         reason: "asked for".to_owned(),
         who: "the owner".to_owned(),
         dry_run: false,
@@ -264,7 +264,7 @@ async fn what_crawlers_derive_from_what_was_taken_down_is_sent_to_nobody() {
     let status = async |name: &str| get(&router, &format!("/record/{name}")).await.status;
     assert_eq!(status("texts.warc.gz").await, 200);
     let take_down = TakeDown {
-        takes: Takes::Url(SECRET.to_owned()),
+        takes: TakedownSelector::Url(SECRET.to_owned()),
         reason: String::new(),
         who: "the owner".to_owned(),
         dry_run: false,

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use catalogue::{Copy, Digest, Format, Notes, Seen};
+use catalogue::{Copy, Digest, FileVersion, Format, LogBatch};
 use sql::arrow::datatypes::SchemaRef;
 use sql::{FileTable, QUESTIONS, QuerySettings, SqlError, TableInfo};
 
@@ -403,10 +403,10 @@ async fn what_policies_know_of_contents_is_in_files() {
     place.scan(&tree);
     let seen = |name: &str| {
         let found = place.catalogue().locate(&tree.join(name)).unwrap().unwrap();
-        Seen::of(&found.attributes)
+        FileVersion::of(&found.attributes)
     };
     let digest = |seen, copy| Digest {
-        seen,
+        version: seen,
         sha256: [0xab; 32],
         verified_ms: 1_700_000_000_001,
         damaged_ms: None,
@@ -421,13 +421,13 @@ async fn what_policies_know_of_contents_is_in_files() {
     damaged.damaged_ms = Some(1_700_000_000_003);
     // The file has changed since.
     let mut stale = digest(seen("a b/x.warc.gz"), None);
-    stale.seen.size_bytes += 1;
+    stale.version.size_bytes += 1;
     let digests = vec![digest(seen("a/doc.pdf"), Some(copy)), damaged, stale];
     place
         .catalogue()
-        .note(&Notes {
+        .write_log(&LogBatch {
             digests,
-            ..Notes::default()
+            ..LogBatch::default()
         })
         .unwrap();
     let database = place.database();
@@ -541,7 +541,7 @@ async fn a_catalogue_is_closed_when_no_statement_reads_it() {
     place.scan(&tree(&place));
     let database = place.database();
     let is_free = || {
-        let opened = catalogue::when_free(Duration::from_secs(1), || {
+        let opened = catalogue::retry_while_in_use(Duration::from_secs(1), || {
             catalogue::Catalogue::open(
                 &place.path("archive/files"),
                 &catalogue::CatalogueSettings::default(),

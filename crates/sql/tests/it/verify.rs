@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use archive::question::View;
-use index::Weave;
+use index::Index;
 use sql::verify::{VerifyReport, verify};
 
 use crate::data::{Place, dump, shared_inputs};
@@ -58,7 +58,7 @@ fn a_row_lost_from_a_live_view_is_found() {
         let place = Place::small();
         assert_clean(&place);
         let index = place.path("archive/index");
-        Weave::open(&index, None, index::Settings::default())
+        Index::open(&index, None, index::Settings::default())
             .unwrap()
             .lose_row(table)
             .unwrap();

@@ -30,7 +30,7 @@ use super::error::StoreError;
 use super::key_state::KeyState;
 use super::promised_terms::{PromisedTerm, back_off};
 use super::staging::{ContentSource, Staging, StagingError, StopReason};
-use super::store::{Reading, Store};
+use super::store::{ReadMode, Store};
 use super::uploads::Uploads;
 
 use crate::cluster::Topology;
@@ -147,7 +147,7 @@ impl Store {
             Some(Condition::Version { kept, .. }) => kept.clone(),
             _ => None,
         };
-        let store = self.reading_as(Reading::Current);
+        let store = self.with_read_mode(ReadMode::Current);
         async move {
             let Some(at) = kept else { return Ok(None) };
             match store.head(&at).await {

@@ -26,7 +26,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::error::StoreError;
 use super::promised_terms::PromisedTerm;
-use super::store::{Reading, Store};
+use super::store::{ReadMode, Store};
 use super::volumes::LAYOUT_TRIES;
 use crate::cluster::Topology;
 
@@ -111,12 +111,12 @@ impl KeyState {
     }
 
     /// Returns the version to read: the current one; while volumes are being rebuilt, the newest
-    /// that exists; with [`Reading::Any`], the newest on reachable volumes.
+    /// that exists; with [`ReadMode::Any`], the newest on reachable volumes.
     ///
     /// # Errors
     /// `NotFound` if the key certainly has no live version, otherwise `Unavailable`.
-    pub(super) fn live(&self, reading: Reading) -> Result<&Meta, StoreError> {
-        let will_do = self.certain || self.all_answered || reading == Reading::Any;
+    pub(super) fn live(&self, reading: ReadMode) -> Result<&Meta, StoreError> {
+        let will_do = self.certain || self.all_answered || reading == ReadMode::Any;
         match &self.newest {
             Some(meta) if !meta.deleted && will_do => Ok(meta),
             _ if self.certain => Err(StoreError::NotFound(self.key.to_string())),
@@ -171,7 +171,7 @@ impl Store {
     /// `Unavailable` if the doubt cannot be finished now.
     pub(super) async fn readable_key_state(&self, key: &Key) -> Result<KeyState, StoreError> {
         let mut state = self.key_state(key).await;
-        if self.reading() == Reading::Any {
+        if self.reading() == ReadMode::Any {
             return Ok(state);
         }
         for _ in 0..FINISH_TRIES {

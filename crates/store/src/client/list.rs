@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
 use placement::Width;
-use store_protocol::{Held, Key, ListQuery, Meta, ReplicaState, VolumeError, VolumeId};
+use store_protocol::{Key, ListQuery, Meta, ReplicaEntry, ReplicaState, VolumeError, VolumeId};
 use tokio::time::{Instant, sleep_until};
 
 use super::error::StoreError;
-use super::store::{Reading, Store};
+use super::store::{ReadMode, Store};
 use crate::cluster::Topology;
 
 /// What to list.
@@ -62,7 +62,7 @@ const LAST_CHAR: char = char::MAX;
 struct Source {
     volume: VolumeId,
     /// Entries received and not merged yet.
-    waiting: VecDeque<Held>,
+    waiting: VecDeque<ReplicaEntry>,
     /// Key after which the next request continues.
     after: Option<String>,
     /// The volume has no further entries.
@@ -178,7 +178,7 @@ impl<'a> Merge<'a> {
                         store
                             .ask(&volume, |asked| {
                                 let prefix = prefix.clone();
-                                async move { asked.unsettled(&prefix).await }
+                                async move { asked.keys_in_doubt(&prefix).await }
                             })
                             .await
                     }
@@ -197,7 +197,7 @@ impl<'a> Merge<'a> {
             }
         }
         self.certain()?;
-        if self.store.reading() == Reading::Current {
+        if self.store.reading() == ReadMode::Current {
             self.finish_in_doubt(in_doubt).await?;
         }
         Ok(())
@@ -216,11 +216,15 @@ impl<'a> Merge<'a> {
             .await?;
         let after = self.sources.first().and_then(|source| source.after.clone());
         let is_after = |meta: &Meta| after.as_deref().is_none_or(|after| meta.key.as_str() > after);
-        let entries = finished.into_iter().flatten().filter(is_after).map(|meta| Held {
-            meta,
-            state: ReplicaState::Good,
-            bad_blocks: None,
-        });
+        let entries = finished
+            .into_iter()
+            .flatten()
+            .filter(is_after)
+            .map(|meta| ReplicaEntry {
+                meta,
+                state: ReplicaState::Good,
+                bad_blocks: None,
+            });
         self.sources.push(Source {
             volume: VolumeId::from("settled".to_owned()),
             waiting: entries.collect(),
@@ -323,7 +327,7 @@ impl<'a> Merge<'a> {
         self.certain()
     }
 
-    fn received(&mut self, volume: &VolumeId, entries: Vec<Held>) {
+    fn received(&mut self, volume: &VolumeId, entries: Vec<ReplicaEntry>) {
         let ask = self.ask;
         let Some(source) = self.sources.iter_mut().find(|source| source.volume == *volume) else {
             return;
@@ -397,7 +401,7 @@ impl<'a> Merge<'a> {
     }
 
     fn certain(&self) -> Result<(), StoreError> {
-        if self.is_visible_without(&self.unknown) || self.store.reading() == Reading::Any {
+        if self.is_visible_without(&self.unknown) || self.store.reading() == ReadMode::Any {
             return Ok(());
         }
         let detail = match self.guaranteed_width.volumes {

@@ -30,4 +30,4 @@ pub use list::{List, Listing};
 pub use multipart::{Complete, MULTIPART_AGE_MAX, Multipart, Multiparts, PART_NUMBER_MAX, Part, Parts};
 pub use put::{Finisher, Put};
 pub use read::Object;
-pub use store::{Damage, Reading, Store, Timeouts};
+pub use store::{Damage, ReadMode, Store, Timeouts};

@@ -53,7 +53,7 @@ pub struct Timeouts {
 
 /// Which versions may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reading {
+pub enum ReadMode {
     /// The current one; `Unavailable` if too few nodes answer to know which version that is.
     #[default]
     Current,
@@ -81,7 +81,7 @@ type DamageHook = Arc<dyn Fn(Damage) + Send + Sync>;
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
-    reading: Reading,
+    reading: ReadMode,
 }
 
 struct Inner {
@@ -117,20 +117,20 @@ impl Store {
         };
         Self {
             inner: Arc::new(inner),
-            reading: Reading::Current,
+            reading: ReadMode::Current,
         }
     }
 
     /// Returns the same store, with `reading` applied to `get`, `head` and `list`.
     #[must_use]
-    pub fn reading_as(&self, reading: Reading) -> Self {
+    pub fn with_read_mode(&self, reading: ReadMode) -> Self {
         Self {
             inner: self.inner.clone(),
             reading,
         }
     }
 
-    pub(super) fn reading(&self) -> Reading {
+    pub(super) fn reading(&self) -> ReadMode {
         self.reading
     }
 

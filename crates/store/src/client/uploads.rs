@@ -1,7 +1,7 @@
 //! Uploads on volumes, aborted when they are dropped.
 
 use futures_util::future::join_all;
-use store_protocol::{Abandon, UploadId, Version, VolumeId};
+use store_protocol::{AbortScope, UploadId, Version, VolumeId};
 
 use super::store::Store;
 
@@ -10,7 +10,7 @@ pub(super) struct Uploads {
     store: Store,
     list: Vec<(VolumeId, UploadId)>,
     /// What an abort may remove: only the preparer may remove a prepared upload.
-    what: Abandon,
+    what: AbortScope,
 }
 
 impl Uploads {
@@ -22,14 +22,14 @@ impl Uploads {
         Self {
             store: store.clone(),
             list,
-            what: Abandon::Received,
+            what: AbortScope::Received,
         }
     }
 
     /// Marks the uploads as prepared for `version` by this process, which knows when nothing relies
     /// on them any longer.
     pub(super) fn prepared_as(mut self, version: Version) -> Self {
-        self.what = Abandon::Version(version);
+        self.what = AbortScope::Version(version);
         self
     }
 
@@ -80,7 +80,7 @@ impl Drop for Uploads {
     }
 }
 
-async fn abort_all(store: &Store, list: Vec<(VolumeId, UploadId)>, what: Abandon) {
+async fn abort_all(store: &Store, list: Vec<(VolumeId, UploadId)>, what: AbortScope) {
     let aborts = list.into_iter().map(|(volume, upload)| async move {
         if let Ok(volume) = store.volume(&volume) {
             volume.abort(upload, what).await;

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use store_protocol::{
-    Cause, Key, PARTITIONS, Partition, ReplicaState, Surveyed, Verdict, Version, Volume, VolumeError,
+    Cause, Key, PARTITIONS, Partition, ReplicaState, SurveyEntry, Verdict, Version, Volume, VolumeError,
     VolumeId,
 };
 
@@ -222,12 +222,12 @@ impl Reading<'_> {
     ) -> Result<bool, VolumeError> {
         for item in self.volume.survey(&[partition]).await?.concat() {
             let (key, version, size) = match &item {
-                Surveyed::Replica {
+                SurveyEntry::Replica {
                     key, version, size, ..
                 } => (key, *version, *size),
-                Surveyed::FileMissing { key, version, .. } => (key, *version, 0),
+                SurveyEntry::FileMissing { key, version, .. } => (key, *version, 0),
                 // Reconcile settles a stray, which has no digest to verify it against.
-                Surveyed::Stray { .. } => continue,
+                SurveyEntry::Stray { .. } => continue,
             };
             if after.is_some_and(|after| key <= after) {
                 continue;
@@ -250,9 +250,9 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    async fn replica(&self, item: &Surveyed, key: &Key, version: Version) -> Result<Outcome, VolumeError> {
+    async fn replica(&self, item: &SurveyEntry, key: &Key, version: Version) -> Result<Outcome, VolumeError> {
         // A replica known to be bad need not be read again.
-        if let Surveyed::Replica {
+        if let SurveyEntry::Replica {
             state: ReplicaState::Bad(detail),
             ..
         } = item

@@ -34,7 +34,7 @@ pub enum Step {
     Commit,
     Abort,
     Head,
-    Unsettled,
+    KeysInDoubt,
     Read,
     List,
     Survey,

@@ -12,8 +12,8 @@ pub use faults::{FaultMode, Step};
 use parking_lot::Mutex;
 pub use replica::{Replica, table};
 use store_protocol::{
-    BLOCK_BYTES, FixityEvent, Held, Key, Meta, Partition, Pending, Purpose, ReplicaState, Surveyed, UploadId,
-    Version, VolumeError, VolumeId,
+    BLOCK_BYTES, FixityEvent, Key, Meta, Partition, Pending, Purpose, ReplicaEntry, ReplicaState,
+    SurveyEntry, UploadId, Version, VolumeError, VolumeId,
 };
 
 /// A volume in memory.
@@ -67,12 +67,12 @@ impl State {
         self.replicas.values().flat_map(BTreeMap::values)
     }
 
-    fn survey(&self, partition: Partition) -> Vec<Surveyed> {
+    fn survey(&self, partition: Partition) -> Vec<SurveyEntry> {
         let here = self
             .all()
             .filter(|replica| replica.meta.key.partition() == partition);
         let strays = self.strays.iter().filter(|stray| stray.0 == partition);
-        let strays = strays.map(|stray| Surveyed::Stray {
+        let strays = strays.map(|stray| SurveyEntry::Stray {
             path: stray.1.clone(),
             bytes: 1,
             detail: "unknown".to_owned(),
@@ -206,7 +206,7 @@ impl MemoryVolume {
     }
 
     /// Returns the newest version of a key.
-    pub fn held(&self, key: &Key) -> Option<Held> {
+    pub fn held(&self, key: &Key) -> Option<ReplicaEntry> {
         self.state.lock().newest(key).map(Replica::held)
     }
 
@@ -233,8 +233,8 @@ impl MemoryVolume {
 }
 
 impl Replica {
-    fn held(&self) -> Held {
-        Held {
+    fn held(&self) -> ReplicaEntry {
+        ReplicaEntry {
             meta: self.meta.clone(),
             state: self.state(),
             bad_blocks: self.bad_blocks.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
-use store_protocol::{BLOCK_BYTES, BlockHasher, BlockSet, BlockTable, Meta, ReplicaState, Surveyed};
+use store_protocol::{BLOCK_BYTES, BlockHasher, BlockSet, BlockTable, Meta, ReplicaState, SurveyEntry};
 
 /// One replica: the index entry (`meta`, `bad`), and the file (`content`, missing if `None`).
 #[derive(Clone)]
@@ -46,11 +46,11 @@ impl Replica {
         bad
     }
 
-    pub(super) fn surveyed(&self) -> Surveyed {
+    pub(super) fn surveyed(&self) -> SurveyEntry {
         let (key, version) = (self.meta.key.clone(), self.meta.version);
         let (deleted, size) = (self.meta.deleted, self.meta.size);
         let Some(content) = &self.content else {
-            return Surveyed::FileMissing {
+            return SurveyEntry::FileMissing {
                 key,
                 version,
                 deleted,
@@ -61,7 +61,7 @@ impl Replica {
         } else {
             ReplicaState::Bad("another length".to_owned())
         };
-        Surveyed::Replica {
+        SurveyEntry::Replica {
             key,
             version,
             deleted,

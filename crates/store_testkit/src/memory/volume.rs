@@ -9,9 +9,9 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use parking_lot::MutexGuard;
 use store_protocol::{
-    Abandon, BLOCK_BYTES, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition,
-    Purpose, Receipt, ReplicaRead, Surveyed, Unsettled, UploadId, UploadRead, Verdict, Version, Volume,
-    VolumeAnswer, VolumeAsk, VolumeError, VolumeId, VolumeState, VolumeStatus,
+    AbortScope, BLOCK_BYTES, ByteStream, Cause, FixityEvent, Head, Key, KeysInDoubt, ListQuery, Meta,
+    Partition, Purpose, Receipt, ReplicaEntry, ReplicaRead, SurveyEntry, UploadId, UploadRead, Verdict,
+    Version, Volume, VolumeError, VolumeId, VolumeRequest, VolumeResponse, VolumeState, VolumeStatus,
 };
 
 use super::replica::Replica;
@@ -118,7 +118,7 @@ impl MemoryVolume {
         Ok(())
     }
 
-    async fn abort_upload(&self, upload: UploadId, what: Abandon) {
+    async fn abort_upload(&self, upload: UploadId, what: AbortScope) {
         if let Ok(mut state) = self.begin(Step::Abort).await {
             let entry = state.uploads.get(&upload);
             let prepared = entry.and_then(|entry| entry.meta.as_ref());
@@ -138,20 +138,20 @@ impl MemoryVolume {
         })
     }
 
-    async fn unsettled_below(&self, prefix: &str) -> Answer<Unsettled> {
-        let state = self.begin(Step::Unsettled).await?;
+    async fn unsettled_below(&self, prefix: &str) -> Answer<KeysInDoubt> {
+        let state = self.begin(Step::KeysInDoubt).await?;
         let keys: BTreeSet<_> = state
             .pending()
             .map(|pending| pending.meta.key)
             .filter(|key| key.as_str().starts_with(prefix))
             .collect();
-        Ok(Unsettled {
+        Ok(KeysInDoubt {
             keys: keys.into_iter().collect(),
             complete: state.faults.fault_mode != FaultMode::Rebuilding,
         })
     }
 
-    async fn newest_of(&self, query: &ListQuery) -> Answer<Vec<Held>> {
+    async fn newest_of(&self, query: &ListQuery) -> Answer<Vec<ReplicaEntry>> {
         let state = self.begin(Step::List).await?;
         let is_after = |key: &&Key| {
             query
@@ -168,7 +168,7 @@ impl MemoryVolume {
         Ok(newest.map(Replica::held).take(query.limit).collect())
     }
 
-    async fn survey_of(&self, partitions: &[Partition]) -> Answer<Vec<Vec<Surveyed>>> {
+    async fn survey_of(&self, partitions: &[Partition]) -> Answer<Vec<Vec<SurveyEntry>>> {
         let state = self.begin(Step::Survey).await?;
         let most = state.faults.survey_most.unwrap_or(usize::MAX);
         let partitions = partitions.iter().take(most);
@@ -260,39 +260,39 @@ impl Volume for MemoryVolume {
         &self.id
     }
 
-    async fn call(&self, ask: VolumeAsk) -> Answer<VolumeAnswer> {
+    async fn call(&self, ask: VolumeRequest) -> Answer<VolumeResponse> {
         Ok(match ask {
-            VolumeAsk::Prepare {
+            VolumeRequest::Prepare {
                 upload,
                 meta,
                 purpose,
             } => self.prepare_upload(upload, &meta, purpose).await?.into(),
-            VolumeAsk::Commit {
+            VolumeRequest::Commit {
                 upload,
                 cause,
                 evidence,
             } => self.commit_upload(upload, cause, &evidence).await?.into(),
-            VolumeAsk::Abort { upload, what } => {
+            VolumeRequest::Abort { upload, what } => {
                 self.abort_upload(upload, what).await;
                 ().into()
             }
-            VolumeAsk::Head { key } => self.head_of(&key).await?.into(),
-            VolumeAsk::Unsettled { prefix } => self.unsettled_below(&prefix).await?.into(),
-            VolumeAsk::List(query) => self.newest_of(&query).await?.into(),
-            VolumeAsk::Survey { partitions } => self.survey_of(&partitions).await?.into(),
-            VolumeAsk::Verify { key, version, cause } => {
+            VolumeRequest::Head { key } => self.head_of(&key).await?.into(),
+            VolumeRequest::KeysInDoubt { prefix } => self.unsettled_below(&prefix).await?.into(),
+            VolumeRequest::List(query) => self.newest_of(&query).await?.into(),
+            VolumeRequest::Survey { partitions } => self.survey_of(&partitions).await?.into(),
+            VolumeRequest::Verify { key, version, cause } => {
                 self.verify_replica(&key, version, cause).await?.into()
             }
-            VolumeAsk::Remove {
+            VolumeRequest::Remove {
                 key,
                 version,
                 cause,
                 evidence,
             } => self.remove_replica(&key, version, cause, &evidence).await?.into(),
-            VolumeAsk::SettleStray { path } => self.forget_stray(&path).await?.into(),
-            VolumeAsk::Rebuilt => self.end_rebuilding().await?.into(),
-            VolumeAsk::Fixity { key, limit } => self.log_about(key.as_ref(), limit).await?.into(),
-            VolumeAsk::Status => self.present_status().await?.into(),
+            VolumeRequest::SettleStray { path } => self.forget_stray(&path).await?.into(),
+            VolumeRequest::Rebuilt => self.end_rebuilding().await?.into(),
+            VolumeRequest::Fixity { key, limit } => self.log_about(key.as_ref(), limit).await?.into(),
+            VolumeRequest::Status => self.present_status().await?.into(),
         })
     }
 

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use store_protocol::{
-    Head, Held, Key, ListQuery, Unsettled, VolumeAnswer, VolumeAsk, VolumeError, VolumeState, VolumeStatus,
+    Head, Key, KeysInDoubt, ListQuery, ReplicaEntry, VolumeError, VolumeRequest, VolumeResponse, VolumeState,
+    VolumeStatus,
 };
 
 use super::index::Entry;
@@ -12,37 +13,37 @@ use super::inner::Inner;
 use super::room::reserve_bytes;
 
 /// Handles a request. It may wait for the disk, so it runs on a blocking thread.
-pub(super) fn answer(inner: &Arc<Inner>, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+pub(super) fn answer(inner: &Arc<Inner>, ask: VolumeRequest) -> Result<VolumeResponse, VolumeError> {
     Ok(match ask {
-        VolumeAsk::Prepare {
+        VolumeRequest::Prepare {
             upload,
             meta,
             purpose,
         } => inner.prepare(upload, &meta, purpose)?.into(),
-        VolumeAsk::Commit {
+        VolumeRequest::Commit {
             upload,
             cause,
             evidence,
         } => inner.commit(upload, cause, &evidence)?.into(),
-        VolumeAsk::Abort { upload, what } => {
+        VolumeRequest::Abort { upload, what } => {
             inner.abort(upload, what);
             ().into()
         }
-        VolumeAsk::Head { key } => inner.head(&key)?.into(),
-        VolumeAsk::Unsettled { prefix } => inner.unsettled(&prefix)?.into(),
-        VolumeAsk::List(query) => inner.list(&query)?.into(),
-        VolumeAsk::Survey { partitions } => inner.survey(&partitions)?.into(),
-        VolumeAsk::Verify { key, version, cause } => inner.verify(&key, version, cause)?.into(),
-        VolumeAsk::Remove {
+        VolumeRequest::Head { key } => inner.head(&key)?.into(),
+        VolumeRequest::KeysInDoubt { prefix } => inner.unsettled(&prefix)?.into(),
+        VolumeRequest::List(query) => inner.list(&query)?.into(),
+        VolumeRequest::Survey { partitions } => inner.survey(&partitions)?.into(),
+        VolumeRequest::Verify { key, version, cause } => inner.verify(&key, version, cause)?.into(),
+        VolumeRequest::Remove {
             key,
             version,
             cause,
             evidence,
         } => inner.remove(&key, version, cause, &evidence)?.into(),
-        VolumeAsk::SettleStray { path } => inner.settle_stray(&path)?.into(),
-        VolumeAsk::Rebuilt => inner.finish_rebuilding()?.into(),
-        VolumeAsk::Fixity { key, limit } => inner.fixity(key.as_ref(), limit)?.into(),
-        VolumeAsk::Status => inner.status()?.into(),
+        VolumeRequest::SettleStray { path } => inner.settle_stray(&path)?.into(),
+        VolumeRequest::Rebuilt => inner.finish_rebuilding()?.into(),
+        VolumeRequest::Fixity { key, limit } => inner.fixity(key.as_ref(), limit)?.into(),
+        VolumeRequest::Status => inner.status()?.into(),
     })
 }
 
@@ -62,15 +63,15 @@ impl Inner {
         })
     }
 
-    fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+    fn unsettled(&self, prefix: &str) -> Result<KeysInDoubt, VolumeError> {
         self.index()?;
-        Ok(Unsettled {
+        Ok(KeysInDoubt {
             keys: self.uploads.unsettled(prefix),
             complete: self.life.read().state == VolumeState::InService,
         })
     }
 
-    fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
+    fn list(&self, query: &ListQuery) -> Result<Vec<ReplicaEntry>, VolumeError> {
         let entries = self
             .index()?
             .list(query)

@@ -17,7 +17,7 @@ use redb::{
     WriteTransaction,
 };
 use serde::{Deserialize, Serialize};
-use store_protocol::{BlockSet, Held, Key, ListQuery, Meta, Partition, ReplicaState, Version};
+use store_protocol::{BlockSet, Key, ListQuery, Meta, Partition, ReplicaEntry, ReplicaState, Version};
 use system::{Broken, holds};
 
 use super::names::{KeyHash, hash_of, hashes_of};
@@ -118,8 +118,8 @@ pub(super) struct Index {
 
 impl Entry {
     /// Converts the entry for callers of the volume.
-    pub(super) fn held(self) -> Held {
-        Held {
+    pub(super) fn held(self) -> ReplicaEntry {
+        ReplicaEntry {
             meta: self.meta,
             state: self.bad.map_or(ReplicaState::Good, ReplicaState::Bad),
             bad_blocks: self.bad_blocks,

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::index::{Index, IndexError};
 use super::life::Life;
 use super::names::KeyHash;
-use super::settings::{DiskSettings, Furnish};
+use super::settings::{DiskSettings, NodeFilesWriter};
 use super::tables::Tables;
 use super::uploads::Uploads;
 use crate::fixity;
@@ -39,7 +39,7 @@ pub(super) struct Inner {
     pub(super) root: PathBuf,
     pub(super) fixity: Arc<FixityLog>,
     pub(super) disk: Arc<dyn Disk>,
-    furnish: Option<Furnish>,
+    write_node_files: Option<NodeFilesWriter>,
     /// Device number of the directory when it was opened.
     pub(super) device: u64,
     pub(super) life: RwLock<Life>,
@@ -95,7 +95,7 @@ impl Inner {
             root: settings.path,
             fixity: settings.fixity,
             disk: settings.disk,
-            furnish: settings.furnish,
+            write_node_files: settings.write_node_files,
             device,
             life: RwLock::new(life),
             state_change: Mutex::new(()),
@@ -111,7 +111,7 @@ impl Inner {
 
     /// Writes the files that the node keeps in the directory of each of its volumes.
     pub(super) fn write_node_files(&self) -> io::Result<()> {
-        self.furnish
+        self.write_node_files
             .as_ref()
             .map_or(Ok(()), |furnish| furnish(&self.root))
     }

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use store_protocol::{
-    ByteStream, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeAnswer,
-    VolumeAsk, VolumeError, VolumeId,
+    ByteStream, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeError,
+    VolumeId, VolumeRequest, VolumeResponse,
 };
 
 pub(super) mod names;
@@ -50,7 +50,7 @@ mod verify;
 pub use names::NODE_DIR;
 pub use opening::OpenVolumeError;
 pub use reconcile::Reconciled;
-pub use settings::{DiskSettings, Furnish};
+pub use settings::{DiskSettings, NodeFilesWriter};
 
 use housekeeping::Housekeeping;
 use inner::Inner;
@@ -95,7 +95,7 @@ impl DiskVolume {
     ///
     /// # Errors
     /// Fails if the mark cannot be made durable; the volume is then out of service.
-    pub fn distrust(&self, why: &str) -> Result<(), VolumeError> {
+    pub fn start_rebuilding(&self, why: &str) -> Result<(), VolumeError> {
         self.inner.start_rebuilding(why)
     }
 
@@ -122,7 +122,7 @@ impl DiskVolume {
     }
 
     /// Runs the periodic work of [`DiskSettings::housekeeping`] once. Blocking.
-    pub fn keep_house(&self) {
+    pub fn run_housekeeping(&self) {
         housekeeping::look_after(&self.inner);
         housekeeping::make_durable(&self.inner);
     }
@@ -143,7 +143,7 @@ impl Volume for DiskVolume {
         &self.inner.id
     }
 
-    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+    async fn call(&self, ask: VolumeRequest) -> Result<VolumeResponse, VolumeError> {
         self.blocking(move |inner| answer::answer(inner, ask)).await
     }
 

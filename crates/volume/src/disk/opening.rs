@@ -183,7 +183,7 @@ impl Opening {
             tracing::info!(volume = %identity.id, path = %root.display(), found_empty, "creating a new volume");
             // The node's files precede `volume.json`, so every directory with an identity has them
             // (see `state_change`).
-            if let Some(furnish) = &self.settings.furnish {
+            if let Some(furnish) = &self.settings.write_node_files {
                 furnish(root).map_err(|error| self.io_error("write the node's own files in", root, error))?;
             }
             self.disk()

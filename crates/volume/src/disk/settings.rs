@@ -11,7 +11,7 @@ use crate::io::{Disk, RealDisk};
 /// Writes the files that the node keeps in the directory of each volume. It runs on a blocking
 /// thread: when a directory is initialized as a volume (before `volume.json` is written), before a
 /// rebuild ends, and every few seconds. It must leave existing files alone.
-pub type Furnish = Arc<dyn Fn(&std::path::Path) -> std::io::Result<()> + Send + Sync>;
+pub type NodeFilesWriter = Arc<dyn Fn(&std::path::Path) -> std::io::Result<()> + Send + Sync>;
 
 /// Settings of a volume.
 #[derive(Clone)]
@@ -26,11 +26,11 @@ pub struct DiskSettings {
     /// has lost its contents, and the volume starts as [`store_protocol::VolumeState::Rebuilding`].
     pub held_before: bool,
     /// Writes the files that the node keeps on each of its volumes; `None` writes none.
-    pub furnish: Option<Furnish>,
+    pub write_node_files: Option<NodeFilesWriter>,
     /// The file system.
     pub disk: Arc<dyn Disk>,
     /// Whether a thread runs the periodic work. If not, the caller must call
-    /// [`DiskVolume::keep_house`](super::DiskVolume::keep_house).
+    /// [`DiskVolume::run_housekeeping`](super::DiskVolume::run_housekeeping).
     pub housekeeping: bool,
 }
 
@@ -43,7 +43,7 @@ impl DiskSettings {
             id,
             fixity,
             held_before: false,
-            furnish: None,
+            write_node_files: None,
             disk: Arc::new(RealDisk),
             housekeeping: true,
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use store_protocol::{Abandon, Purpose, UploadId, VolumeError};
+use store_protocol::{AbortScope, Purpose, UploadId, VolumeError};
 
 use super::index::Index;
 use super::inner::Inner;
@@ -61,7 +61,7 @@ impl Inner {
         }
     }
 
-    pub(super) fn abort(&self, upload: UploadId, what: Abandon) {
+    pub(super) fn abort(&self, upload: UploadId, what: AbortScope) {
         match self.uploads.take(upload) {
             None => {}
             // The thread that works on the upload ends it.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use data_encoding::HEXLOWER;
-use store_protocol::{Cause, Partition, ReplicaState, SURVEY_ENTRIES, Surveyed, VolumeError};
+use store_protocol::{Cause, Partition, ReplicaState, SURVEY_ENTRIES, SurveyEntry, VolumeError};
 
 use super::index::{Change, Entry, Flaw, Index, Outcome};
 use super::inner::Inner;
@@ -24,7 +24,7 @@ use crate::replica::Replica;
 const LISTED_FROM: usize = 16;
 
 impl Inner {
-    pub(super) fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+    pub(super) fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<SurveyEntry>>, VolumeError> {
         self.survey_until(partitions, SURVEY_ENTRIES)
     }
 
@@ -33,7 +33,7 @@ impl Inner {
         &self,
         partitions: &[Partition],
         most: usize,
-    ) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+    ) -> Result<Vec<Vec<SurveyEntry>>, VolumeError> {
         self.check_identity();
         let index = self.index()?;
         let empty = self.empty_among(&index, partitions)?;
@@ -87,7 +87,7 @@ impl Inner {
         }
     }
 
-    fn survey_partition(&self, index: &Index, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
+    fn survey_partition(&self, index: &Index, partition: Partition) -> Result<Vec<SurveyEntry>, VolumeError> {
         // Files are read before the index: an upload committed meanwhile is then in the index.
         let mut files = self.files_of(partition)?;
         let names = index
@@ -101,7 +101,7 @@ impl Inner {
         let mut strays = Vec::new();
         for name in files {
             match self.survey_file(index, partition, &name)? {
-                Some(stray @ Surveyed::Stray { .. }) => strays.push(stray),
+                Some(stray @ SurveyEntry::Stray { .. }) => strays.push(stray),
                 other => replicas.extend(other),
             }
         }
@@ -174,7 +174,7 @@ impl Inner {
     }
 
     /// Compares the entry of a hash with its file, under the lock of the key.
-    fn survey_entry(&self, index: &Index, hash: &KeyHash) -> Result<Option<Surveyed>, VolumeError> {
+    fn survey_entry(&self, index: &Index, hash: &KeyHash) -> Result<Option<SurveyEntry>, VolumeError> {
         let _lock = self.key_lock(hash);
         let entry = index.get_hash(hash).map_err(|error| self.index_failed(&error))?;
         let Some(mut entry) = entry else {
@@ -205,7 +205,7 @@ impl Inner {
             }
             Err(error) if is_gone(&error) => {
                 self.mark_missing(&key, version, Cause::Scrub);
-                Ok(Some(Surveyed::FileMissing {
+                Ok(Some(SurveyEntry::FileMissing {
                     key,
                     version,
                     deleted: entry.meta.deleted,
@@ -221,7 +221,7 @@ impl Inner {
         index: &Index,
         partition: Partition,
         name: &str,
-    ) -> Result<Option<Surveyed>, VolumeError> {
+    ) -> Result<Option<SurveyEntry>, VolumeError> {
         let path = partition_dir(&self.root, partition).join(name);
         if let Some((hash, version)) =
             parse_file_name(name).filter(|(hash, _)| partition_of(hash) == partition)
@@ -240,7 +240,7 @@ impl Inner {
     }
 
     /// Returns the entries of `objects/` that are not partitions.
-    fn strays_above(&self) -> Result<Vec<Surveyed>, VolumeError> {
+    fn strays_above(&self) -> Result<Vec<SurveyEntry>, VolumeError> {
         let objects = self.root.join("objects");
         let names = self
             .disk
@@ -253,7 +253,7 @@ impl Inner {
     }
 
     /// Describes a stray; returns `None` if it is gone.
-    fn stray(&self, path: &std::path::Path, detail: &str) -> Option<Surveyed> {
+    fn stray(&self, path: &std::path::Path, detail: &str) -> Option<SurveyEntry> {
         let found = self.disk.stat(path).ok()?;
         let why = if found.is_dir {
             Some("it is a directory".to_owned())
@@ -261,7 +261,7 @@ impl Inner {
             let file = self.disk.open(path).ok()?;
             replica::read(file.as_ref()).err().map(|error| error.to_string())
         };
-        Some(Surveyed::Stray {
+        Some(SurveyEntry::Stray {
             path: relative(&self.root, path),
             bytes: found.bytes,
             detail: match why {
@@ -330,8 +330,8 @@ fn fits(entry: &Entry, found: &Stat) -> bool {
     !found.is_dir && found.bytes == entry.file_bytes
 }
 
-fn surveyed(entry: Entry) -> Surveyed {
-    Surveyed::Replica {
+fn surveyed(entry: Entry) -> SurveyEntry {
+    SurveyEntry::Replica {
         blake3: HEXLOWER.encode(&entry.meta.digests.blake3),
         key: entry.meta.key,
         version: entry.meta.version,
@@ -343,9 +343,9 @@ fn surveyed(entry: Entry) -> Surveyed {
 }
 
 /// Returns the sort key of a survey entry.
-fn order(surveyed: &Surveyed) -> &str {
+fn order(surveyed: &SurveyEntry) -> &str {
     match surveyed {
-        Surveyed::Replica { key, .. } | Surveyed::FileMissing { key, .. } => key.as_str(),
-        Surveyed::Stray { path, .. } => path,
+        SurveyEntry::Replica { key, .. } | SurveyEntry::FileMissing { key, .. } => key.as_str(),
+        SurveyEntry::Stray { path, .. } => path,
     }
 }

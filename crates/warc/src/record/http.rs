@@ -29,7 +29,7 @@ pub fn http_header_length(block: &[u8]) -> Option<usize> {
 }
 
 /// Returns whether `chunked` is the last transfer encoding in an HTTP header.
-pub fn says_chunked(header: &[u8]) -> bool {
+pub fn is_chunked(header: &[u8]) -> bool {
     let mut lines = header.split(|b| *b == b'\n');
     lines.any(|line| {
         let Some(colon) = memchr(b':', line) else {
@@ -194,12 +194,12 @@ mod tests {
 
     #[test]
     fn chunked_is_said_in_any_case() {
-        assert!(says_chunked(
+        assert!(is_chunked(
             b"HTTP/1.1 200\r\nTRANSFER-encoding: gzip, Chunked\r\n\r\n"
         ));
-        assert!(!says_chunked(
+        assert!(!is_chunked(
             b"HTTP/1.1 200\r\nTransfer-Encoding: identity\r\n\r\n"
         ));
-        assert!(!says_chunked(b""));
+        assert!(!is_chunked(b""));
     }
 }

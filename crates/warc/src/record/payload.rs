@@ -7,7 +7,7 @@
 use crate::reason;
 use crate::record::digest::{Algorithm, Declared, Hasher, base32};
 use crate::record::headers::Headers;
-use crate::record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
+use crate::record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, is_chunked};
 use crate::record::{Kind, Record};
 use crate::span::Defect;
 
@@ -74,7 +74,7 @@ impl PayloadHashers {
         let Some(length) = http_header_length(header) else {
             return;
         };
-        if says_chunked(&header[..length]) {
+        if is_chunked(&header[..length]) {
             // The two digests differ only from here on: neither includes the header.
             self.decoded = Some((Dechunker::new(), self.stored.clone()));
         }

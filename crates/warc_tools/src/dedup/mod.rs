@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use warc::{Compression, DeclaredDigest, Kind, Record, Writer, reason};
 
-use crate::Each;
+use crate::Progress;
 use crate::error::WriteError;
 use crate::folder::{Folder, WrittenFolder};
 use crate::record_digests::{self, HashingReader, RecordDigests};
@@ -36,7 +36,7 @@ pub use relations::{Relations, relations};
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Deduplicated {
+pub struct DedupReport {
     /// Number of files.
     pub files: u64,
     /// Number of records.
@@ -67,13 +67,13 @@ pub fn write(
     out: &Path,
     relations: &Relations,
     compression: &dyn Fn(&Path) -> Compression,
-    each: &mut Each<'_>,
-) -> Result<(WrittenFolder, Deduplicated), WriteError> {
+    each: &mut Progress<'_>,
+) -> Result<(WrittenFolder, DedupReport), WriteError> {
     let folder = Folder::new(out)?;
     let mut known = Known {
         relations,
         originals: HashMap::new(),
-        report: Deduplicated::default(),
+        report: DedupReport::default(),
     };
     let mut files = Vec::new();
     for input in inputs {
@@ -94,7 +94,7 @@ pub fn write(
 struct Known<'a> {
     relations: &'a Relations,
     originals: HashMap<[u8; 32], Original>,
-    report: Deduplicated,
+    report: DedupReport,
 }
 
 fn file(
@@ -102,7 +102,7 @@ fn file(
     out: &Path,
     compression: Compression,
     known: &mut Known<'_>,
-    each: &mut Each<'_>,
+    each: &mut Progress<'_>,
 ) -> Result<Written, WriteError> {
     let mut source = Source::open_verifying(input, out)?;
     let mut temp_output = TempOutput::new(out)?;

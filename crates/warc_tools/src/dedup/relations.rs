@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use warc::{DeclaredDigest, Entry, Kind, Reader, ReaderSettings, Record};
 
-use crate::Each;
+use crate::Progress;
 use crate::error::WriteError;
 use crate::short_digest;
 use crate::source::Original;
@@ -37,7 +37,7 @@ pub struct Relations {
 ///
 /// # Errors
 /// [`WriteError::Read`], [`WriteError::Stopped`]. Damage is not an error.
-pub fn relations(inputs: &[PathBuf], each: &mut Each<'_>) -> Result<Relations, WriteError> {
+pub fn relations(inputs: &[PathBuf], each: &mut Progress<'_>) -> Result<Relations, WriteError> {
     let mut relations = Relations::default();
     let mut places = HashSet::new();
     let mut revisits = Vec::new();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use std::io::Read;
 
-use crate::Each;
+use crate::Progress;
 use crate::error::WriteError;
 use crate::record_digests;
 use crate::source::Source;
@@ -25,7 +25,7 @@ const SAMPLES_BYTES_MAX: usize = 24 << 20;
 ///
 /// # Errors
 /// [`WriteError::Untrained`] if zstd finds too little in common. Other errors as for writing.
-pub fn train(input: &Path, out: &Path, each: &mut Each<'_>) -> Result<Vec<u8>, WriteError> {
+pub fn train(input: &Path, out: &Path, each: &mut Progress<'_>) -> Result<Vec<u8>, WriteError> {
     let mut source = Source::open(input, out)?;
     let keep = record_digests::keep(out);
     let mut samples = Samples::default();

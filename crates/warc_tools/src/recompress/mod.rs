@@ -11,7 +11,7 @@ use std::path::Path;
 use serde::Serialize;
 use warc::Compression;
 
-use crate::Each;
+use crate::Progress;
 use crate::error::WriteError;
 use crate::record_digests::{self, HashingReader, RecordDigests};
 use crate::source::Source;
@@ -21,7 +21,7 @@ pub use dictionary::train;
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Recompressed {
+pub struct RecompressReport {
     /// Number of records.
     pub records: u64,
     /// Size of the input.
@@ -41,8 +41,8 @@ pub fn write(
     input: &Path,
     out: &Path,
     compression: Compression,
-    each: &mut Each<'_>,
-) -> Result<(Written, Recompressed), WriteError> {
+    each: &mut Progress<'_>,
+) -> Result<(Written, RecompressReport), WriteError> {
     let mut source = Source::open(input, out)?;
     let mut temp_output = TempOutput::new(out)?;
     let failed = temp_output.failed();
@@ -73,7 +73,7 @@ pub fn write(
     source.check_unchanged()?;
     let (input_bytes, padding_bytes) = (source.reader.size(), source.padding_bytes);
     let written = temp_output.finish(record_digests)?;
-    let report = Recompressed {
+    let report = RecompressReport {
         records: written.records(),
         input_bytes,
         output_bytes: written.size_bytes(),

@@ -19,7 +19,7 @@ use warc::{
     Compression, Container, DeclaredDigest, Defect, Entry, Format, Kind, Reader, Record, Span, Writer, reason,
 };
 
-use crate::Each;
+use crate::Progress;
 use crate::defects::{is_of_length, is_of_member};
 use crate::error::WriteError;
 use crate::record_digests::{self, HashingReader, RecordDigests};
@@ -28,7 +28,7 @@ use crate::temp_output::{TempOutput, Verified, Written};
 use header::Change;
 use quarantine::Quarantine;
 
-pub use quarantine::Piece;
+pub use quarantine::QuarantinedPiece;
 
 /// Maximum number of bytes after a block that are tested for belonging to it; they are held in
 /// memory.
@@ -36,7 +36,7 @@ const SURPLUS_BYTES_MAX: u64 = 16 << 20;
 
 /// The outcome of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Repaired {
+pub struct RepairReport {
     /// Size of the input.
     pub input_bytes: u64,
     /// Number of records written.
@@ -52,14 +52,14 @@ pub struct Repaired {
     /// Stored bytes that could not be read as records.
     pub quarantined_bytes: u64,
     /// The changes, in the order of the file.
-    pub mends: Vec<Mend>,
+    pub mends: Vec<RecordRepair>,
     /// The pieces in quarantine.
-    pub quarantine: Vec<Piece>,
+    pub quarantine: Vec<QuarantinedPiece>,
 }
 
 /// A changed record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Mend {
+pub struct RecordRepair {
     /// Offset of the record in the input.
     pub offset: u64,
     /// Its id, if it has one.
@@ -98,17 +98,17 @@ pub fn write(
     input: &Path,
     out: &Path,
     compression: Compression,
-    each: &mut Each<'_>,
-) -> Result<(WrittenRepair, Repaired), WriteError> {
+    each: &mut Progress<'_>,
+) -> Result<(WrittenRepair, RepairReport), WriteError> {
     let original = Original::open(input)?;
     let reader = original.reader(out)?;
     let mut temp_output = TempOutput::new(out)?;
     let failed = temp_output.failed();
     let writer = temp_output.writer(compression)?;
     let mut repair = Repair {
-        repaired: Repaired {
+        repaired: RepairReport {
             input_bytes: reader.size(),
-            ..Repaired::default()
+            ..RepairReport::default()
         },
         quarantine: Quarantine::new(out, original.file()?)?,
         record_digests: RecordDigests::default(),
@@ -139,7 +139,7 @@ pub fn write(
 }
 
 struct Repair<'a, W: io::Write, F> {
-    repaired: Repaired,
+    repaired: RepairReport,
     quarantine: Quarantine,
     record_digests: RecordDigests,
     original: &'a Original,
@@ -152,7 +152,7 @@ struct Repair<'a, W: io::Write, F> {
 }
 
 impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
-    fn all(&mut self, each: &mut Each<'_>) -> Result<(), WriteError> {
+    fn all(&mut self, each: &mut Progress<'_>) -> Result<(), WriteError> {
         while let Some(entry) = self.reader.next_entry()? {
             match entry {
                 Entry::Record(record) => {
@@ -180,7 +180,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         Ok(())
     }
 
-    fn finish(self) -> Result<(Repaired, Quarantine, RecordDigests), WriteError> {
+    fn finish(self) -> Result<(RepairReport, Quarantine, RecordDigests), WriteError> {
         self.writer.finish().map_err(self.failed)?;
         Ok((self.repaired, self.quarantine, self.record_digests))
     }
@@ -352,7 +352,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         self.repaired.records_cut += u64::from(change.cut);
         if !done.is_empty() {
             self.repaired.records_mended += 1;
-            self.repaired.mends.push(Mend {
+            self.repaired.mends.push(RecordRepair {
                 offset: record.span.offset,
                 record_id: record.headers.get("WARC-Record-ID").map(str::to_owned),
                 reasons: record
@@ -388,11 +388,11 @@ impl WrittenRepair {
     /// far, and stops the work by returning false.
     ///
     /// # Errors
-    /// As [`Written::prove`].
-    pub fn prove(self, each: &mut Each<'_>) -> Result<VerifiedRepair, WriteError> {
+    /// As [`Written::verify`].
+    pub fn verify(self, each: &mut Progress<'_>) -> Result<VerifiedRepair, WriteError> {
         self.quarantine.verify()?;
         Ok(VerifiedRepair {
-            records: self.records.map(|written| written.prove(each)).transpose()?,
+            records: self.records.map(|written| written.verify(each)).transpose()?,
             quarantine: self.quarantine,
         })
     }

@@ -20,7 +20,7 @@ use crate::temp_output::{self, io_error};
 
 /// A piece of a file that is not a record, or is not certain to be one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Piece {
+pub struct QuarantinedPiece {
     /// Its offset in the input, in stored bytes.
     pub offset: u64,
     /// Number of stored bytes of the input that contain it.
@@ -43,7 +43,7 @@ pub(super) struct Quarantine {
     input: File,
     file: Option<NamedTempFile>,
     hasher: Sha256,
-    pieces: Vec<Piece>,
+    pieces: Vec<QuarantinedPiece>,
     written_bytes: u64,
 }
 
@@ -139,7 +139,7 @@ impl Quarantine {
     }
 
     fn note(&mut self, span: Span, reason: &'static str, detail: &str, bytes: u64, decoded: bool) {
-        self.pieces.push(Piece {
+        self.pieces.push(QuarantinedPiece {
             offset: span.offset,
             length: span.length,
             reason,
@@ -152,7 +152,7 @@ impl Quarantine {
     }
 
     /// Finishes writing.
-    pub(super) fn finish(self) -> Result<(Written, Vec<Piece>), WriteError> {
+    pub(super) fn finish(self) -> Result<(Written, Vec<QuarantinedPiece>), WriteError> {
         let files = match self.file {
             Some(file) => {
                 file.as_file()
@@ -171,7 +171,7 @@ impl Quarantine {
     }
 }
 
-fn list(pieces: &[Piece], path: &Path) -> Result<NamedTempFile, WriteError> {
+fn list(pieces: &[QuarantinedPiece], path: &Path) -> Result<NamedTempFile, WriteError> {
     let failed = io_error("write", path);
     let mut lines = Vec::new();
     for piece in pieces {

@@ -7,7 +7,7 @@ const HOST_BYTES_MAX: usize = 150;
 
 /// The property by which a file is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum SplitKey {
     /// The host of their URL.
     Host,
     /// Their type.
@@ -16,16 +16,16 @@ pub enum By {
     Date,
 }
 
-impl By {
+impl SplitKey {
     /// Returns the value of a record, which is safe as part of a file name.
     pub(super) fn key(self, record: &Record) -> String {
         match self {
-            By::Host => record
+            SplitKey::Host => record
                 .target()
                 .and_then(host)
                 .unwrap_or_else(|| "no-host".to_owned()),
-            By::Type => record.kind.as_str().to_owned(),
-            By::Date => day(record).unwrap_or_else(|| "no-date".to_owned()),
+            SplitKey::Type => record.kind.as_str().to_owned(),
+            SplitKey::Date => day(record).unwrap_or_else(|| "no-date".to_owned()),
         }
     }
 }

@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use warc::{Compression, Format, Kind, Record};
 
-use crate::Each;
+use crate::Progress;
 use crate::error::WriteError;
 use crate::folder::{Folder, WrittenFolder};
 use crate::record_digests;
 use crate::source::Source;
-pub use key::By;
+pub use key::SplitKey;
 use part::{Part, Stored};
 
 /// Maximum number of parts that are open at a time. Others are opened again when they get a record.
@@ -32,14 +32,14 @@ const DESCRIPTION_BYTES_MAX: u64 = 1 << 20;
 
 /// Where a part ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum SplitLimit {
     /// After the record with which it reaches this many stored bytes, and the following records of
     /// the same URL.
     Size(u64),
     /// After this many records, not counting `warcinfo`, and the following records of the same URL.
     Records(u64),
     /// There is one part for each value.
-    By(By),
+    By(SplitKey),
 }
 
 /// Maximum number of following records of one URL in a full part: a request and its metadata stay
@@ -48,7 +48,7 @@ const EXCHANGE_RECORDS_MAX: u64 = 8;
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Split {
+pub struct SplitReport {
     /// Number of records of the input. Each is in one part.
     pub records: u64,
     /// Number of copied `warcinfo` records, which are not counted above.
@@ -78,10 +78,10 @@ pub struct PartReport {
 pub fn write(
     input: &Path,
     out: &Path,
-    how: How,
+    how: SplitLimit,
     compression: &Compression,
-    each: &mut Each<'_>,
-) -> Result<(WrittenFolder, Split), WriteError> {
+    each: &mut Progress<'_>,
+) -> Result<(WrittenFolder, SplitReport), WriteError> {
     let folder = Folder::new(out)?;
     let mut source = Source::open(input, &folder.path().join("part"))?;
     let mut parts = Parts {
@@ -96,7 +96,7 @@ pub fn write(
         url: None,
         beyond: 0,
     };
-    let mut split = Split::default();
+    let mut split = SplitReport::default();
     while let Some(record) = source.next()? {
         split.records += 1;
         parts.add(&mut source, &record)?;
@@ -143,7 +143,7 @@ struct Parts {
     folder: PathBuf,
     names: Names,
     compression: Compression,
-    how: How,
+    how: SplitLimit,
     /// Indexes into `all`. Parts of a sequence share the key "".
     by_key: HashMap<String, usize>,
     all: Vec<Part>,
@@ -205,13 +205,13 @@ impl Parts {
     /// Returns the part that a record belongs to.
     fn part_of(&mut self, record: &Record) -> Result<usize, WriteError> {
         let key = match self.how {
-            How::By(by) => by.key(record),
-            How::Size(_) | How::Records(_) => String::new(),
+            SplitLimit::By(by) => by.key(record),
+            SplitLimit::Size(_) | SplitLimit::Records(_) => String::new(),
         };
         let is_full = |part: &Part| match self.how {
-            How::Size(bytes) => part.counted > 0 && part.bytes() >= bytes,
-            How::Records(records) => part.counted >= records,
-            How::By(_) => false,
+            SplitLimit::Size(bytes) => part.counted > 0 && part.bytes() >= bytes,
+            SplitLimit::Records(records) => part.counted >= records,
+            SplitLimit::By(_) => false,
         };
         let is_of_exchange = self.url.is_some() && self.url.as_deref() == record.target();
         match self.by_key.entry(key) {
@@ -223,7 +223,7 @@ impl Parts {
             place => {
                 self.beyond = 0;
                 let name = match self.how {
-                    How::By(_) => place.key().clone(),
+                    SplitLimit::By(_) => place.key().clone(),
                     _ => format!("{:05}", self.all.len() + 1),
                 };
                 let index = self.all.len();

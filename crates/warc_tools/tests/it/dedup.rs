@@ -8,15 +8,15 @@ use proptest::prelude::*;
 use warc::{Compression, Entry, Kind, Reader, ReaderSettings, Record};
 use warc_tools::WriteError;
 use warc_tools::check::Checker;
-use warc_tools::dedup::{self, Deduplicated};
+use warc_tools::dedup::{self, DedupReport};
 
 use crate::support::{file, folder_is_clean, record, response};
 
-fn deduplicated(inputs: &[PathBuf], out: &Path) -> Result<Deduplicated, WriteError> {
+fn deduplicated(inputs: &[PathBuf], out: &Path) -> Result<DedupReport, WriteError> {
     let gzip = |_: &Path| Compression::GZIP;
     let relations = dedup::relations(inputs, &mut |_| true)?;
     let (written, report) = dedup::write(inputs, out, &relations, &gzip, &mut |_| true)?;
-    written.prove(&mut |_| true)?.put()?;
+    written.verify(&mut |_| true)?.put()?;
     Ok(report)
 }
 

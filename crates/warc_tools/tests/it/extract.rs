@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use warc::{Compression, Input};
 use warc_tools::WriteError;
-use warc_tools::extract::{Found, Which, find, open, whole};
+use warc_tools::extract::{FoundRecord, Selector, find, open, uncompressed_reader};
 
 use crate::support::{file, record, response};
 
-fn read(input: &Arc<dyn Input>, found: &Found) -> Vec<u8> {
+fn read(input: &Arc<dyn Input>, found: &FoundRecord) -> Vec<u8> {
     let mut bytes = Vec::new();
-    whole(input, "memory", found)
+    uncompressed_reader(input, "memory", found)
         .expect("opened")
         .read_to_end(&mut bytes)
         .expect("read");
     bytes
 }
 
-fn found(input: &Arc<dyn Input>, which: &Which) -> Vec<Found> {
+fn found(input: &Arc<dyn Input>, which: &Selector) -> Vec<FoundRecord> {
     find(input, "memory", which, &mut |_| true).expect("searched")
 }
 
@@ -27,8 +27,8 @@ fn check(bytes: Vec<u8>, records: &[Vec<u8>]) {
     let input: Arc<dyn Input> = Arc::new(bytes);
     for (number, record) in (0u32..).zip(records) {
         let ids = [format!("<urn:test:{number}>"), format!("urn:test:{number}")];
-        let mut ways: Vec<Which> = ids.into_iter().map(Which::Id).collect();
-        ways.push(Which::Url(format!("https://www.example.com/{number}")));
+        let mut ways: Vec<Selector> = ids.into_iter().map(Selector::Id).collect();
+        ways.push(Selector::Url(format!("https://www.example.com/{number}")));
         for which in ways {
             let found = found(&input, &which);
             let [found_one] = &found[..] else {
@@ -36,19 +36,19 @@ fn check(bytes: Vec<u8>, records: &[Vec<u8>]) {
             };
             assert_eq!(read(&input, found_one), *record, "{which:?}");
             assert_eq!(found_one.defects, []);
-            let at = Which::At(found_one.offset);
+            let at = Selector::At(found_one.offset);
             assert_eq!(self::found(&input, &at), found, "{at:?}");
         }
     }
     for nothing in [
-        Which::Id("urn:test:99".to_owned()),
-        Which::Url("http://example.com/99".to_owned()),
+        Selector::Id("urn:test:99".to_owned()),
+        Selector::Url("http://example.com/99".to_owned()),
     ] {
         assert_eq!(found(&input, &nothing), []);
     }
-    let between = find(&input, "memory", &Which::At(1), &mut |_| true);
+    let between = find(&input, "memory", &Selector::At(1), &mut |_| true);
     assert!(matches!(between, Err(WriteError::Read(_))), "{between:?}");
-    let stopped = find(&input, "memory", &Which::Id(String::new()), &mut |_| false);
+    let stopped = find(&input, "memory", &Selector::Id(String::new()), &mut |_| false);
     assert!(matches!(stopped, Err(WriteError::Stopped)), "{stopped:?}");
 }
 
@@ -77,7 +77,7 @@ fn a_record_with_a_wrong_length_ends_before_the_next() {
         file(Compression::Gzip { level: 6 }, &[all.concat()]),
     ] {
         let input: Arc<dyn Input> = Arc::new(bytes);
-        let found = found(&input, &Which::Id("urn:test:wrong".to_owned()));
+        let found = found(&input, &Selector::Id("urn:test:wrong".to_owned()));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(!found[0].defects.is_empty(), "{found:?}");
         let text = String::from_utf8(read(&input, &found[0])).expect("text");
@@ -91,6 +91,6 @@ fn a_record_with_a_wrong_length_ends_before_the_next() {
 fn digests_that_do_not_match_are_told() {
     let lines = "WARC-Type: resource\nWARC-Record-ID: <urn:test:1>\nWARC-Date: 2024-01-02T03:04:05Z\nWARC-Block-Digest: sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
     let input: Arc<dyn Input> = Arc::new(record(lines, "block"));
-    let found = found(&input, &Which::At(0));
+    let found = found(&input, &Selector::At(0));
     assert_eq!(found[0].defects[0].reason, warc::reason::BLOCK_DIGEST_MISMATCH);
 }

@@ -14,9 +14,9 @@ fn recompressed(
     input: &Path,
     out: &Path,
     compression: Compression,
-) -> Result<recompress::Recompressed, WriteError> {
+) -> Result<recompress::RecompressReport, WriteError> {
     let (written, report) = recompress::write(input, out, compression, &mut |_| true)?;
-    written.prove(&mut |_| true)?.put(false)?;
+    written.verify(&mut |_| true)?.put(false)?;
     Ok(report)
 }
 
@@ -186,7 +186,7 @@ fn a_stop_while_reading_or_proving_leaves_nothing() {
     let stopped = recompress::write(&input, &out, Compression::GZIP, &mut |_| false);
     assert!(matches!(stopped, Err(WriteError::Stopped)));
     let (written, _) = recompress::write(&input, &out, Compression::GZIP, &mut |_| true).expect("written");
-    assert!(matches!(written.prove(&mut |_| false), Err(WriteError::Stopped)));
+    assert!(matches!(written.verify(&mut |_| false), Err(WriteError::Stopped)));
     folder_is_clean(dir.path());
     assert!(!out.exists());
 }
@@ -200,7 +200,7 @@ fn a_file_that_came_meanwhile_is_not_replaced() {
     let proved = || {
         let (written, _) =
             recompress::write(&input, &out, Compression::GZIP, &mut |_| true).expect("written");
-        written.prove(&mut |_| true).expect("proved")
+        written.verify(&mut |_| true).expect("proved")
     };
     let (first, second, third) = (proved(), proved(), proved());
     first.put(false).expect("put");

@@ -7,12 +7,12 @@ use proptest::prelude::*;
 use warc::{Compression, Entry, Reader, ReaderSettings, Record};
 use warc_tools::WriteError;
 use warc_tools::check::Checker;
-use warc_tools::repair::{self, Repaired, quarantine_paths};
+use warc_tools::repair::{self, RepairReport, quarantine_paths};
 
 use crate::support::{file, folder_is_clean, record, response};
 
 struct Outcome {
-    repaired: Repaired,
+    repaired: RepairReport,
     records: Vec<Record>,
     quarantine: Vec<u8>,
     bytes: Vec<u8>,
@@ -59,9 +59,9 @@ fn mended(bytes: &[u8], compression: Compression) -> Outcome {
     }
 }
 
-fn repair(input: &Path, out: &Path, compression: Compression) -> Result<Repaired, WriteError> {
+fn repair(input: &Path, out: &Path, compression: Compression) -> Result<RepairReport, WriteError> {
     let (written, repaired) = repair::write(input, out, compression, &mut |_| true)?;
-    written.prove(&mut |_| true)?.put(false)?;
+    written.verify(&mut |_| true)?.put(false)?;
     Ok(repaired)
 }
 

@@ -9,13 +9,18 @@ use proptest::prelude::*;
 use warc::{Compression, Entry, Kind, Reader, ReaderSettings, Record};
 use warc_tools::WriteError;
 use warc_tools::check::Checker;
-use warc_tools::split::{self, By, How, Split};
+use warc_tools::split::{self, SplitKey, SplitLimit, SplitReport};
 
 use crate::support::{file, folder_is_clean, record, response};
 
-fn parted(input: &Path, out: &Path, how: How, compression: &Compression) -> Result<Split, WriteError> {
+fn parted(
+    input: &Path,
+    out: &Path,
+    how: SplitLimit,
+    compression: &Compression,
+) -> Result<SplitReport, WriteError> {
     let (written, report) = split::write(input, out, how, compression, &mut |_| true)?;
-    written.prove(&mut |_| true)?.put()?;
+    written.verify(&mut |_| true)?.put()?;
     Ok(report)
 }
 
@@ -52,7 +57,7 @@ fn whole(record: &Record) -> Whole {
 /// Checks the invariants of the parts. Together they have the records of the input, each once and
 /// in order within its part, and in addition only copies of `warcinfo` records, with their own ids.
 /// Returns the records of each part.
-fn check(input: &Path, out: &Path, report: &Split) -> BTreeMap<String, Vec<Record>> {
+fn check(input: &Path, out: &Path, report: &SplitReport) -> BTreeMap<String, Vec<Record>> {
     let before = records(input);
     let mut places: BTreeMap<Whole, Vec<usize>> = BTreeMap::new();
     for (place, record) in before.iter().enumerate() {
@@ -108,7 +113,7 @@ fn a_part_ends_behind_the_exchange() {
     };
     let all: Vec<Vec<u8>> = (0..3).flat_map(|n| [response(n, "x"), request(n)]).collect();
     fs::write(&input, all.concat()).expect("written");
-    let report = parted(&input, &out, How::Records(1), &Compression::GZIP).expect("split");
+    let report = parted(&input, &out, SplitLimit::Records(1), &Compression::GZIP).expect("split");
     let counts: Vec<u64> = report.parts.iter().map(|part| part.records).collect();
     assert_eq!(counts, [2, 2, 2]);
 }
@@ -123,7 +128,7 @@ fn parts_of_a_number_of_records_begin_with_their_description() {
     all.extend((5..7).map(|n| response(n, "x")));
     fs::write(&input, file(Compression::GZIP, &all)).expect("written");
     let out = dir.path().join("out");
-    let report = parted(&input, &out, How::Records(2), &Compression::GZIP).expect("split");
+    let report = parted(&input, &out, SplitLimit::Records(2), &Compression::GZIP).expect("split");
     let parts = check(&input, &out, &report);
     let names: Vec<_> = parts.keys().cloned().collect();
     assert_eq!(names, [1, 2, 3, 4].map(|n| format!("whole-0000{n}.warc.gz")));
@@ -139,11 +144,11 @@ fn parts_of_a_number_of_records_begin_with_their_description() {
     }
     // The same input gives the same parts.
     let again = dir.path().join("again");
-    parted(&input, &again, How::Records(2), &Compression::GZIP).expect("split");
+    parted(&input, &again, SplitLimit::Records(2), &Compression::GZIP).expect("split");
     for name in parts.keys() {
         assert!(fs::read(out.join(name)).expect("a part") == fs::read(again.join(name)).expect("a part"));
     }
-    let failed = parted(&input, &out, How::Records(2), &Compression::GZIP);
+    let failed = parted(&input, &out, SplitLimit::Records(2), &Compression::GZIP);
     assert!(
         matches!(failed, Err(WriteError::FolderExists { .. })),
         "{failed:?}"
@@ -158,7 +163,7 @@ fn a_part_ends_with_the_record_with_which_it_is_full() {
     let all: Vec<Vec<u8>> = (0..20).map(|n| response(n, &"x".repeat(1000))).collect();
     fs::write(&input, all.concat()).expect("written");
     let out = dir.path().join("out");
-    let report = parted(&input, &out, How::Size(3000), &Compression::Plain).expect("split");
+    let report = parted(&input, &out, SplitLimit::Size(3000), &Compression::Plain).expect("split");
     check(&input, &out, &report);
     for part in &report.parts[..report.parts.len() - 1] {
         assert!(
@@ -192,13 +197,18 @@ fn there_is_a_part_for_each_host_type_or_day() {
         dictionary: None,
     };
     for (by, compression, parts, name) in [
-        (By::Host, Compression::GZIP, 150, "whole-host7.example.warc.gz"),
-        (By::Host, zstd, 150, "whole-host149.example.warc.zst"),
-        (By::Type, Compression::GZIP, 2, "whole-conversion.warc.gz"),
-        (By::Date, Compression::Plain, 3, "whole-2024-01-03.warc"),
+        (
+            SplitKey::Host,
+            Compression::GZIP,
+            150,
+            "whole-host7.example.warc.gz",
+        ),
+        (SplitKey::Host, zstd, 150, "whole-host149.example.warc.zst"),
+        (SplitKey::Type, Compression::GZIP, 2, "whole-conversion.warc.gz"),
+        (SplitKey::Date, Compression::Plain, 3, "whole-2024-01-03.warc"),
     ] {
         let out = dir.path().join("out");
-        let report = parted(&input, &out, How::By(by), &compression).expect("split");
+        let report = parted(&input, &out, SplitLimit::By(by), &compression).expect("split");
         assert_eq!(report.parts.len(), parts);
         assert!(report.parts.iter().any(|part| part.name == name), "{name}");
         check(&input, &out, &report);
@@ -213,9 +223,9 @@ fn real_files_are_parted() {
     };
     let dir = tempfile::tempdir().expect("a folder");
     for (name, how) in [
-        ("crawls/etig.warc.gz", How::By(By::Host)),
-        ("crawls/hackfest.warc.gz", How::By(By::Type)),
-        ("crawls/iana.warc.gz", How::Size(100_000)),
+        ("crawls/etig.warc.gz", SplitLimit::By(SplitKey::Host)),
+        ("crawls/hackfest.warc.gz", SplitLimit::By(SplitKey::Type)),
+        ("crawls/iana.warc.gz", SplitLimit::Size(100_000)),
     ] {
         let (input, out) = (data.join(name), dir.path().join("out"));
         let report = parted(&input, &out, how, &Compression::GZIP).expect("split");
@@ -225,7 +235,7 @@ fn real_files_are_parted() {
     }
     // Parts of an ARC file begin with its version block.
     let (input, out) = (data.join("crawls/blackbook.arc.gz"), dir.path().join("out"));
-    let report = parted(&input, &out, How::Records(100), &Compression::GZIP).expect("split");
+    let report = parted(&input, &out, SplitLimit::Records(100), &Compression::GZIP).expect("split");
     assert_eq!((report.parts.len(), report.copies), (3, 2), "{report:?}");
     for part in &report.parts {
         assert!(part.name.ends_with(".arc.gz"));
@@ -250,10 +260,10 @@ proptest! {
         let (input, out) = (dir.path().join("a.warc"), dir.path().join("out"));
         fs::write(&input, all.concat()).expect("written");
         let how = match mode {
-            0 => How::Records(limit),
-            1 => How::Size(limit * 300),
-            2 => How::By(By::Type),
-            _ => How::By(By::Host),
+            0 => SplitLimit::Records(limit),
+            1 => SplitLimit::Size(limit * 300),
+            2 => SplitLimit::By(SplitKey::Type),
+            _ => SplitLimit::By(SplitKey::Host),
         };
         let report = parted(&input, &out, how, &Compression::GZIP).expect("split");
         check(&input, &out, &report);

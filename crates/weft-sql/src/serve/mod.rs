@@ -20,8 +20,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use format::terminal::Style;
 use hyper_util::service::TowerToHyperService;
-use listen::{Door, Hosts, Limits, Patience};
-use listen::{ListenAddress, Port, Security, Terms};
+use listen::{ConnectionLimiter, Hosts, IdleLimit, Limits};
+use listen::{ListenAddress, Port, PortSettings, Security};
 use sql::Database;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
@@ -185,7 +185,7 @@ pub(crate) async fn run(
         }
         None => {
             let address = args.listen.address;
-            let door = Door::new(Limits {
+            let door = ConnectionLimiter::new(Limits {
                 connections_max: 256,
                 per_address_max: 64,
                 reserve: 0,
@@ -264,8 +264,8 @@ fn bind_socket(socket: &Path) -> anyhow::Result<UnixListener> {
 }
 
 /// Returns the limits and rules for connections.
-fn terms() -> Terms {
-    Terms {
+fn terms() -> PortSettings {
+    PortSettings {
         // A public server runs behind a proxy that terminates TLS.
         security: Security::Plain,
         handshake_time_max: IDLE_MAX,
@@ -273,7 +273,7 @@ fn terms() -> Terms {
         head_time_max: IDLE_MAX,
         buffer_bytes_max: None,
         write_idle_max: Some(IDLE_MAX),
-        patience: Patience::FirstRequest(Duration::from_secs(10)),
+        idle_limit: IdleLimit::FirstRequest(Duration::from_secs(10)),
         grace: GRACE,
     }
 }

@@ -1,4 +1,4 @@
-//! Facts in an S3 store, provided by our own S3 face. Needs `weft` next to the program.
+//! Facts in an S3 store, provided by our own S3 server. Needs `weft` next to the program.
 
 use std::path::Path;
 use std::process::Command;

@@ -6,7 +6,7 @@
 use std::io::{IsTerminal as _, Write};
 use std::time::Duration;
 
-use ::cache::{Cache, SPACES, Settings, UserRow, Written};
+use ::cache::{Cache, ProgramStats, SPACES, Settings, UserRow};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -130,7 +130,7 @@ fn checked(prefix: &str) -> Result<&str, WrongUse> {
 }
 
 fn stats(cache: &Cache, settings: &Settings, context: &mut Context) -> anyhow::Result<Outcome> {
-    let (stats, programs) = (cache.stats(), cache.written());
+    let (stats, programs) = (cache.stats(), cache.program_stats());
     if context.json {
         context.out.json(&serde_json::json!({
             "memory_size_bytes": settings.memory_size_bytes.0,
@@ -172,7 +172,7 @@ fn stats(cache: &Cache, settings: &Settings, context: &mut Context) -> anyhow::R
     Ok(Outcome::Done)
 }
 
-fn print_program(program: &Written, context: &mut Context) -> anyhow::Result<()> {
+fn print_program(program: &ProgramStats, context: &mut Context) -> anyhow::Result<()> {
     let memory = &program.stats.memory;
     writeln!(
         context.out,
@@ -387,7 +387,7 @@ fn drop_below(cache: &Cache, prefix: &str, context: &mut Context) -> anyhow::Res
 }
 
 fn advise(cache: &Cache, context: &mut Context) -> anyhow::Result<Outcome> {
-    let programs = cache.written();
+    let programs = cache.program_stats();
     if context.json {
         for program in &programs {
             context.out.json(&serde_json::json!({

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use archive::question::{LedgerRow, LedgerState, TakedownRulesBody, TakedownRulesQuestion};
 use archive::{Archive, OneInput, TakedownRules};
-use export::{LeaveOut, Redaction, RedactionCounts};
+use export::{Redaction, RedactionCounts, RedactionRules};
 use indicatif::ProgressBar;
 use inputs::{Sources, path_text};
 use serde::Serialize;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let input = OneInput::open(&place, &Sources::default(), Path::new("."));
     let input = input.with_context(|| format!("read {}", args.input.display()))?;
     let known = LedgerMatch::of(&archive, &input, &place)?;
-    let leave_out = LeaveOut {
+    let leave_out = RedactionRules {
         rules: &rules,
         collection: known
             .collection
@@ -124,7 +124,7 @@ fn write(
     args: &Args,
     input: &OneInput,
     redaction: &Redaction,
-    leave_out: LeaveOut<'_>,
+    leave_out: RedactionRules<'_>,
     context: &Context,
 ) -> anyhow::Result<()> {
     let changed = || {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::fixture;
-use crate::s3_face::Face;
+use crate::s3_inputs::S3Store;
 use crate::serve::Served;
 use crate::support::{Place, Run, json_lines};
 
@@ -26,24 +26,24 @@ const INPUT: &str = "s3://crawls/web.warc";
 /// A crawl in a remote store, loaded into an archive with a cache.
 struct Far {
     place: Place,
-    face: Face,
+    s3: S3Store,
 }
 
 impl Far {
     fn new() -> Far {
         let place = Place::new();
-        let face = Face::start(&place);
-        face.put(".s3/buckets/crawls", b"");
-        face.put("crawls/web.warc", &fixture::small_web());
-        face.put("crawls/never/web.warc", &fixture::small_web());
-        let far = Far { place, face };
+        let s3 = S3Store::start(&place);
+        s3.put(".s3/buckets/crawls", b"");
+        s3.put("crawls/web.warc", &fixture::small_web());
+        s3.put("crawls/never/web.warc", &fixture::small_web());
+        let far = Far { place, s3 };
         assert_eq!(far.run(&["load", INPUT]).code, Some(0));
         far.place.write("weft-archive/cache.toml", SETTINGS.as_bytes());
         far
     }
 
     fn run(&self, arguments: &[&str]) -> Run {
-        self.face.run(&self.place, true, arguments)
+        self.s3.run(&self.place, true, arguments)
     }
 
     fn good(&self, arguments: &[&str]) -> String {
@@ -58,9 +58,9 @@ impl Far {
 
     /// Returns the number of bytes that the store sent for a command.
     fn asked(&self, arguments: &[&str]) -> u64 {
-        let before = self.face.sent_bytes("GetObject");
+        let before = self.s3.sent_bytes("GetObject");
         self.good(arguments);
-        self.face.sent_bytes("GetObject") - before
+        self.s3.sent_bytes("GetObject") - before
     }
 
     fn kept(&self, prefix: &str) -> Vec<Value> {
@@ -95,7 +95,7 @@ fn records_of_a_far_store_are_read_once() {
 fn warm_pin_and_a_server_share_a_directory() {
     let far = Far::new();
     let mut served = Served::start_command(
-        far.face
+        far.s3
             .command(&far.place, &["serve", "--listen", "127.0.0.1:0", "--no-sql"]),
     );
     let warmed = far.json(&["cache", "warm", "s3://crawls/", "--json"]);
@@ -133,10 +133,10 @@ fn warm_pin_and_a_server_share_a_directory() {
         std::thread::sleep(Duration::from_millis(50));
     }
     // Read by the server, and by a separate process.
-    let before = far.face.sent_bytes("GetObject");
+    let before = far.s3.sent_bytes("GetObject");
     far.good(&["record", PAGE, "--payload"]);
     assert!(served.get(&format!("/record?url={PAGE}")).contains("200 OK"));
-    let after = far.face.sent_bytes("GetObject");
+    let after = far.s3.sent_bytes("GetObject");
     assert_eq!(after, before, "the server has what was warmed");
     let page = served.get("/cache");
     assert!(page.contains(">records<") && page.contains("blocks"), "{page}");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::fixture;
-use crate::s3_face::Face;
+use crate::s3_inputs::S3Store;
 use crate::support::Place;
 
 /// Returns a place with the small web of the fixture.
@@ -100,24 +100,24 @@ fn tables(place: &Place, folder: &str) -> [String; 2] {
 #[test]
 fn facts_are_kept_in_an_s3_store() {
     let place = web();
-    let face = Face::start(&place);
-    face.put(".s3/buckets/lake", b"");
+    let s3 = S3Store::start(&place);
+    s3.put(".s3/buckets/lake", b"");
     let facts = ["--facts", "s3://lake/weft/", "--archive", "far"];
-    let load = |input: &str| face.run(&place, true, &[&["load", input], &facts[..]].concat());
+    let load = |input: &str| s3.run(&place, true, &[&["load", input], &facts[..]].concat());
     let loaded = load("web.warc");
     assert_eq!(loaded.code, Some(0), "{loaded:?}");
     place.good(&["load", "web.warc"]);
-    face.download(&place, "lake/weft/", "copy");
+    s3.download(&place, "lake/weft/", "copy");
     assert_eq!(tables(&place, "copy"), tables(&place, "weft-archive/facts"));
     assert!(!place.path("far/facts").exists());
-    let status = face.run(&place, true, &["status", "--archive", "far"]);
+    let status = s3.run(&place, true, &["status", "--archive", "far"]);
     assert!(
         status.stdout.contains("in s3://lake/weft   captures"),
         "{status:?}"
     );
     // The choice is permanent, however it is spelled; nothing is added.
     assert_eq!(load("web.warc").code, Some(0));
-    let other = face.run(
+    let other = s3.run(
         &place,
         true,
         &[
@@ -136,17 +136,17 @@ fn facts_are_kept_in_an_s3_store() {
             .contains("--facts s3://lake/weft, which cannot change"),
         "{other:?}"
     );
-    face.end();
+    s3.end();
 }
 
 /// The choice is permanent, so a mistake must be detected before the archive is created.
 #[test]
 fn a_store_that_cannot_keep_facts_makes_no_archive() {
     let place = web();
-    let face = Face::start(&place);
-    face.put(".s3/buckets/lake", b"");
+    let s3 = S3Store::start(&place);
+    s3.put(".s3/buckets/lake", b"");
     let load = |keys, facts, archive| {
-        face.run(
+        s3.run(
             &place,
             keys,
             &["load", "web.warc", "--facts", facts, "--archive", archive],
@@ -163,7 +163,7 @@ fn a_store_that_cannot_keep_facts_makes_no_archive() {
         assert!(run.stderr.contains(facts) && run.stderr.contains(said), "{run:?}");
         assert!(!place.path("second/weft.json").exists(), "{run:?}");
     }
-    face.end();
+    s3.end();
     // The store is unreachable now.
     let away = place
         .command(&[
@@ -195,9 +195,9 @@ fn facts_are_kept_in_our_own_store() {
     let load = ["load", "web.warc", "--facts", "store://lake/weft"];
     place.good(&[&load[..], &["--archive", "far"], &volumes].concat());
     place.good(&["load", "web.warc"]);
-    let face = Face::start(&place);
-    face.download(&place, "lake/weft/", "copy");
-    face.end();
+    let s3 = S3Store::start(&place);
+    s3.download(&place, "lake/weft/", "copy");
+    s3.end();
     assert_eq!(tables(&place, "copy"), tables(&place, "weft-archive/facts"));
     // Queries do not need the store. Without it, loads report which store is missing.
     assert!(place.good(&["dump", "pages", "--archive", "far"]).lines().count() > 1);

@@ -1,9 +1,9 @@
-//! `weft files` over the objects of an S3 store (our own face, used like any store) and of our own
+//! `weft files` over the objects of an S3 store (our own S3 server, used like any store) and of our own
 //! store.
 
 use std::collections::BTreeSet;
 
-use crate::s3_face::Face;
+use crate::s3_inputs::S3Store;
 use crate::serve::Served;
 use crate::support::{Place, Run, json_lines};
 
@@ -27,14 +27,14 @@ fn content(name: &str) -> Vec<u8> {
     vec![b'x'; 100 * name.len()]
 }
 
-fn filled(place: &Place) -> Face {
-    let face = Face::start(place);
-    face.put(".s3/buckets/crawls", b"");
-    face.put(".s3/buckets/empty", b"");
+fn filled(place: &Place) -> S3Store {
+    let s3 = S3Store::start(place);
+    s3.put(".s3/buckets/crawls", b"");
+    s3.put(".s3/buckets/empty", b"");
     for name in NAMES {
-        face.put(&format!("crawls/{name}"), &content(name));
+        s3.put(&format!("crawls/{name}"), &content(name));
     }
-    face
+    s3
 }
 
 #[track_caller]
@@ -63,8 +63,8 @@ fn found(run: Run) -> BTreeSet<String> {
 #[test]
 fn objects_are_found_counted_and_compared() {
     let place = Place::new();
-    let face = filled(&place);
-    let weft = |arguments: &[&str]| face.run(&place, true, arguments);
+    let s3 = filled(&place);
+    let weft = |arguments: &[&str]| s3.run(&place, true, arguments);
     let scanned = good(weft(&["files", "scan", "s3://crawls/2026/", "--stages"]));
     assert!(
         scanned.contains("s3://crawls/2026: 9 entries (2 directories)"),
@@ -115,9 +115,9 @@ fn objects_are_found_counted_and_compared() {
 
     // Compared with the store, and since a time.
     good(weft(&["files", "diff"]));
-    face.put("crawls/2026/a/b.pdf", b"changed");
-    face.put("crawls/2026/new/1", b"1");
-    face.remove("crawls/2026//leading");
+    s3.put("crawls/2026/a/b.pdf", b"changed");
+    s3.put("crawls/2026/new/1", b"1");
+    s3.remove("crawls/2026//leading");
     let expected: BTreeSet<String> = [
         "changed s3://crawls/2026/a/b.pdf",
         "added s3://crawls/2026/new",
@@ -151,14 +151,14 @@ fn objects_are_found_counted_and_compared() {
     assert_eq!(trees.as_array().unwrap().len(), 1);
     assert_eq!(trees[0]["dir"]["path"], "s3://crawls");
     good(weft(&["files", "status", "--recompute"]));
-    face.end();
+    s3.end();
 }
 
 #[test]
 fn what_cannot_be_listed_is_said_and_nothing_lost() {
     let place = Place::new();
-    let face = filled(&place);
-    let weft = |arguments: &[&str]| face.run(&place, true, arguments);
+    let s3 = filled(&place);
+    let weft = |arguments: &[&str]| s3.run(&place, true, arguments);
     let said = |run: Run, code: i32, expected: &str| {
         assert_eq!(run.code, Some(code), "{run:?}");
         assert!(run.stderr.contains(expected), "{expected}\n{}", run.stderr);
@@ -190,7 +190,7 @@ fn what_cannot_be_listed_is_said_and_nothing_lost() {
     );
     good(weft(&["files", "scan", "s3://crawls"]));
     said(
-        face.run(&place, false, &["files", "scan", "s3://crawls"]),
+        s3.run(&place, false, &["files", "scan", "s3://crawls"]),
         1,
         "refused (403)",
     );
@@ -217,7 +217,7 @@ fn what_cannot_be_listed_is_said_and_nothing_lost() {
         2,
         "not on objects of a store",
     );
-    face.end();
+    s3.end();
 }
 
 #[cfg(unix)]

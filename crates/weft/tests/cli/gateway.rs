@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 
-use crate::s3_face::Face;
+use crate::s3_inputs::S3Store;
 use crate::serve::Served;
 use crate::support::{Place, json_lines};
 
@@ -28,10 +28,10 @@ const FLAGS: [&str; 17] = [
     "json",
 ];
 
-/// A gateway in front of a face. It revalidates cached objects after one second.
+/// A gateway in front of an S3 server. It revalidates cached objects after one second.
 struct Gateway {
     place: Place,
-    face: Face,
+    s3: S3Store,
     served: Served,
 }
 
@@ -40,9 +40,9 @@ impl Gateway {
         let place = Place::new();
         // Cache settings may exist before the archive.
         place.write("weft-archive/cache.toml", b"revalidate_seconds = 1\n");
-        let face = Face::start(&place);
-        let served = Served::start_command(face.command(&place, &FLAGS));
-        Gateway { place, face, served }
+        let s3 = S3Store::start(&place);
+        let served = Served::start_command(s3.command(&place, &FLAGS));
+        Gateway { place, s3, served }
     }
 
     /// Runs a part of `gateway.py` and returns what it printed.
@@ -51,7 +51,7 @@ impl Gateway {
         let mut command = test_env::command(python, &self.place.path("home"));
         let url = self.served.said["s3"]["url"].as_str().expect("an address");
         command.arg(script).args([part, url]).args(key);
-        let output = command.args(self.face.access()).output().expect("run");
+        let output = command.args(self.s3.access()).output().expect("run");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let wrong = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}{wrong}");
@@ -66,7 +66,7 @@ impl Gateway {
 
     fn end(mut self) {
         assert_eq!(self.served.stop(), Some(0));
-        self.face.end();
+        self.s3.end();
     }
 }
 
@@ -113,10 +113,10 @@ fn tables_are_read_again_without_a_request_for_data() {
     let gateway = Gateway::start();
     let key = gateway.key();
     for bucket in ["lake", "far"] {
-        gateway.face.put(&format!(".s3/buckets/{bucket}"), b"");
+        gateway.s3.put(&format!(".s3/buckets/{bucket}"), b"");
     }
     gateway.python(&python, "write", &key);
-    let bytes = |gateway: &Gateway| gateway.face.sent_bytes("GetObject");
+    let bytes = |gateway: &Gateway| gateway.s3.sent_bytes("GetObject");
     let first = gateway.python(&python, "read", &key);
     let sent = bytes(&gateway);
     assert!(
@@ -152,9 +152,9 @@ fn an_upstream_with_tls_is_trusted_by_its_certificate() {
         key: of_tests.join("key.pem"),
     };
     let certificate = tls.certificates.clone();
-    let face = Face::start_with(&place, Some(tls));
-    face.put(".s3/buckets/open", b"");
-    face.put("open/x", b"over TLS");
+    let s3 = S3Store::start_with(&place, Some(tls));
+    s3.put(".s3/buckets/open", b"");
+    s3.put("open/x", b"over TLS");
     let keys = "[buckets.open]\nanonymous = [\"read\"]\n";
     place.write("gateway-keys.toml", keys.as_bytes());
     let flags = [
@@ -168,7 +168,7 @@ fn an_upstream_with_tls_is_trusted_by_its_certificate() {
     ];
     let flags = [&["serve", "--listen", "127.0.0.1:0"], &flags[..]].concat();
     let served = |trusted: Option<&Path>| {
-        let mut command = face.command(&place, &flags);
+        let mut command = s3.command(&place, &flags);
         command.envs(trusted.map(|file| ("SSL_CERT_FILE", file)));
         let mut served = Served::start_command(command);
         let address = served.said["s3"]["address"]
@@ -193,7 +193,7 @@ fn an_upstream_with_tls_is_trusted_by_its_certificate() {
             "{refused}"
         );
     }
-    face.end();
+    s3.end();
 }
 
 #[test]

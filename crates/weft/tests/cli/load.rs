@@ -517,7 +517,7 @@ fn wait_for_captures(place: &Place) {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("nothing was woven within a minute");
+    panic!("nothing was indexed within a minute");
 }
 
 #[cfg(unix)]

@@ -39,7 +39,7 @@ mod replay;
 mod report;
 mod requests;
 mod rights;
-mod s3_face;
+mod s3_inputs;
 mod search;
 mod serve;
 mod serve_policies;

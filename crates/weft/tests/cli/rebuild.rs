@@ -1,6 +1,6 @@
 //! `weft rebuild`: restores a view that lost a row, and the search index.
 
-use index::{Settings, Weave};
+use index::{Index, Settings};
 
 use crate::addresses::dumps;
 use crate::fixture;
@@ -18,8 +18,8 @@ fn loaded() -> Place {
 /// Deletes a row of an index table, to simulate damage.
 fn lose(place: &Place, table: &str) {
     let index = place.path("weft-archive/index");
-    let weave = Weave::open(&index, None, Settings::default()).expect("the index");
-    weave.lose_row(table).expect("a row");
+    let index = Index::open(&index, None, Settings::default()).expect("the index");
+    index.lose_row(table).expect("a row");
 }
 
 /// Returns search results without the time taken.

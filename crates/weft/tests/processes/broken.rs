@@ -10,7 +10,7 @@ fn a_server_refuses_writes_after_a_broken_invariant_and_answers_as_before() {
     let Some(shared) = test_env::shared_data() else {
         return;
     };
-    for place in ["weave.epochs", "weave.positions", "weave.totals"] {
+    for place in ["index.epochs", "index.positions", "index.totals"] {
         let root = tempfile::tempdir().unwrap();
         let archive = root.path().join("a");
         run(weft(&shared, &archive, &["load", FILES[1]]), &[0, 1]);

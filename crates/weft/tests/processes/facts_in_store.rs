@@ -161,7 +161,7 @@ fn a_store_that_goes_away_in_mid_load() {
     let child = slowly.spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
     while !archive.join("run/socket").exists() || status(&shared, &archive, "captures") == 0 {
-        assert!(Instant::now() < deadline, "nothing is woven");
+        assert!(Instant::now() < deadline, "nothing is indexed");
         std::thread::sleep(Duration::from_millis(20));
     }
     server.go_away();

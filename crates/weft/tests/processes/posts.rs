@@ -113,7 +113,7 @@ fn posts_are_there_whole_or_not_at_all_wherever_the_server_is_aborted() {
             (2010, 0),
             &[
                 ("post.before_rename", false),
-                ("post.before_weave", true),
+                ("post.before_index", true),
                 ("apply.before_commit", true),
             ],
         ),
@@ -123,7 +123,7 @@ fn posts_are_there_whole_or_not_at_all_wherever_the_server_is_aborted() {
             &[
                 ("post.before_rename", false),
                 ("post.after_pending", true),
-                ("post.before_weave", true),
+                ("post.before_index", true),
                 ("post.after_blank", true),
                 ("take_back.before_commit", true),
                 ("post.before_done", true),

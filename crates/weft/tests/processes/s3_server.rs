@@ -1,4 +1,4 @@
-//! A store with an S3 face in a separate process that can be stopped and restarted.
+//! A store with an S3 server in a separate process that can be stopped and restarted.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

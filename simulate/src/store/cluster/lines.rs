@@ -20,7 +20,7 @@ use placement::{Layout, Layouts, NodeRole, VolumeRole};
 use store::{Connect, LayoutTag};
 use store_protocol::{
     ByteStream, ChangeRequest, Claim, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
-    UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
+    UploadId, UploadRead, Version, Volume, VolumeError, VolumeId, VolumeRequest, VolumeResponse,
 };
 use store_testkit::Dice;
 use store_testkit::net::{Link, Lost, Net};
@@ -265,7 +265,7 @@ impl Volume for FarVolume {
         &self.id
     }
 
-    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+    async fn call(&self, ask: VolumeRequest) -> Result<VolumeResponse, VolumeError> {
         self.ask(|volume| async move { volume.call(ask).await }).await
     }
 

@@ -19,7 +19,7 @@ use placement::{Layout, Layouts};
 use store::upkeep::{census, scrub_all};
 use store::{List, Store};
 use store_protocol::{
-    Cause, Key, PARTITIONS, Partition, ReplicaState, Surveyed, Verdict, VolumeId, VolumeState,
+    Cause, Key, PARTITIONS, Partition, ReplicaState, SurveyEntry, Verdict, VolumeId, VolumeState,
 };
 use store_testkit::Dice;
 use store_testkit::linear::Value;
@@ -276,7 +276,7 @@ impl World {
             }
             let mut unsettled = Vec::new();
             for volume in store.cluster().topology().volumes.values() {
-                let found = volume.unsettled("").await;
+                let found = volume.keys_in_doubt("").await;
                 unsettled.extend(found.map_err(|error| format!("unsettled: {error}"))?.keys);
             }
             if unsettled.is_empty() {
@@ -331,7 +331,7 @@ impl World {
                 let surveyed = volume.survey(&[key.partition()]).await;
                 let surveyed = surveyed.map_err(|error| format!("survey {id}: {error}"))?;
                 for found in surveyed.concat() {
-                    let Surveyed::Replica {
+                    let SurveyEntry::Replica {
                         key,
                         version,
                         state: ReplicaState::Good,

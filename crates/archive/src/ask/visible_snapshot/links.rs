@@ -1,6 +1,6 @@
 //! Links between visible versions.
 
-use index::{CaptureRow, LinkRow, Linking, PageRow, SnapshotError, VersionLink, When};
+use index::{CaptureRow, LinkRow, LinkingVersions, PageRow, SnapshotError, VersionLink, When};
 
 use super::VisibleSnapshot;
 
@@ -27,7 +27,10 @@ impl VisibleSnapshot<'_> {
     }
 
     /// Returns the next visible version that has links.
-    pub(in crate::ask) fn next_linking(&self, walk: &mut Linking) -> Result<Option<PageRow>, SnapshotError> {
+    pub(in crate::ask) fn next_linking(
+        &self,
+        walk: &mut LinkingVersions,
+    ) -> Result<Option<PageRow>, SnapshotError> {
         loop {
             match walk.next_version()? {
                 Some(page) if !self.sees_everything && !self.sees_page(&page) => {}
@@ -115,7 +118,7 @@ impl VisibleSnapshot<'_> {
         if self.sees_whole(source_key) {
             return self.snapshot.link_when(source_key, url_key, when, None);
         }
-        if self.filter.sees_key(source_key) == Some(false) {
+        if self.filter.is_key_visible(source_key) == Some(false) {
             return Ok(None);
         }
         let mut sees = |capture: &CaptureRow| self.sees(capture);

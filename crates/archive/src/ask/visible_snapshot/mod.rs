@@ -18,7 +18,7 @@ mod top;
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
-use access::{Sight, Subject};
+use access::{AccessFilter, CaptureAttributes};
 use index::{CaptureRow, KeyRange, PageRow, PastVersion, Snapshot, SnapshotError, UriRow};
 use rustc_hash::FxHashMap;
 use search::Version;
@@ -31,7 +31,7 @@ const REMEMBERED_MAX: usize = 1 << 20;
 /// A snapshot, and the parts of it that are visible.
 pub(super) struct VisibleSnapshot<'a> {
     snapshot: &'a Snapshot,
-    filter: &'a Sight,
+    filter: &'a AccessFilter,
     sees_everything: bool,
     counts: &'a InlinkCounts,
     /// Cached visibility of versions whose key alone does not decide it.
@@ -42,8 +42,8 @@ pub(super) struct VisibleSnapshot<'a> {
 }
 
 /// Returns the properties of a capture that rules test.
-pub(super) fn subject(capture: &CaptureRow) -> Subject<'_> {
-    Subject {
+pub(super) fn subject(capture: &CaptureRow) -> CaptureAttributes<'_> {
+    CaptureAttributes {
         url_key: &capture.url_key,
         collection: &capture.collection,
         mime: &capture.mime,
@@ -55,7 +55,7 @@ pub(super) fn subject(capture: &CaptureRow) -> Subject<'_> {
 impl<'a> VisibleSnapshot<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
-        filter: &'a Sight,
+        filter: &'a AccessFilter,
         counts: &'a InlinkCounts,
     ) -> VisibleSnapshot<'a> {
         VisibleSnapshot {
@@ -78,13 +78,13 @@ impl<'a> VisibleSnapshot<'a> {
     }
 
     /// Returns the visibility of captures, to skip ranges of hidden ones.
-    pub(super) fn filter(&self) -> &Sight {
+    pub(super) fn filter(&self) -> &AccessFilter {
         self.filter
     }
 
     /// Returns whether a capture is visible.
     pub(super) fn sees(&self, capture: &CaptureRow) -> bool {
-        self.sees_everything || self.filter.sees(&subject(capture))
+        self.sees_everything || self.filter.is_visible(&subject(capture))
     }
 
     /// Returns the current version of a URL key.
@@ -99,20 +99,20 @@ impl<'a> VisibleSnapshot<'a> {
     }
 
     fn sees_page(&self, page: &PageRow) -> bool {
-        let subject = Subject {
+        let subject = CaptureAttributes {
             url_key: &page.url_key,
             collection: &page.collection,
             mime: &page.mime,
             digest: &page.digest,
             fetch_time_ms: page.fetch_time_ms,
         };
-        let of_text = page.text_capture.as_ref().map(|text| Subject {
+        let of_text = page.text_capture.as_ref().map(|text| CaptureAttributes {
             collection: &text.collection,
             mime: &text.mime,
             digest: &text.digest,
             ..subject
         });
-        let of_original = page.original.as_ref().map(|original| Subject {
+        let of_original = page.original.as_ref().map(|original| CaptureAttributes {
             url_key: &original.url_key,
             collection: &original.collection,
             mime: &original.mime,
@@ -122,12 +122,12 @@ impl<'a> VisibleSnapshot<'a> {
         let all = [Some(subject), of_text, of_original];
         all.into_iter()
             .flatten()
-            .all(|subject| self.filter.sees(&subject))
+            .all(|subject| self.filter.is_visible(&subject))
     }
 
     /// Returns whether the versions of a URL key are visible, if the key alone decides it.
     fn sees_versions_of(&self, url_key: &str) -> Option<bool> {
-        let sees = self.filter.sees_key(url_key);
+        let sees = self.filter.is_key_visible(url_key);
         sees.filter(|sees| !*sees || !self.has_references())
     }
 
@@ -247,7 +247,7 @@ impl<'a> VisibleSnapshot<'a> {
     }
 
     fn sees_any_capture(&self, url_key: &str) -> Result<bool, SnapshotError> {
-        if let Some(sees) = self.filter.sees_key(url_key) {
+        if let Some(sees) = self.filter.is_key_visible(url_key) {
             return Ok(sees);
         }
         Ok(self.captures(url_key).next().transpose()?.is_some())

@@ -285,7 +285,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    fn digested(&self) -> Option<index::Digested> {
+    fn digested(&self) -> Option<index::DigestProgress> {
         let RegisteredInput { version, growing, .. } = &self.registered;
         let digesting = self.digesting_input.as_ref()?;
         Some(digesting.digested(*version, *growing))

@@ -16,14 +16,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use pipeline::{Flow, StageReport, Stopped};
 
 use super::items::ExaminedPiece;
-use super::{Progress, Scan, ScanSettings, Scanned, Target, Until};
+use super::{LastStage, Progress, Scan, ScanReport, ScanSettings, Target};
 use crate::attributes::{Attributes, FileId, Kind};
 use crate::catalogue::Catalogue;
 use crate::change::Change;
 use crate::error::{CatalogueError, ScanError};
 use crate::objects::{Address, Objects, directory, dirs_of};
 use crate::path::{path_buf, rest_below};
-use crate::query::{Changed, Go};
+use crate::query::{ReportedChange, Visit};
 use crate::rows::{OrphanRow, ScanCounts};
 use keys::Keys;
 use reading::Reading;
@@ -43,11 +43,11 @@ impl Catalogue {
         objects: &dyn Objects,
         settings: &ScanSettings,
         progress: &Progress,
-    ) -> Result<Scanned, ScanError> {
+    ) -> Result<ScanReport, ScanError> {
         let target = self.target_of(address)?;
         let scan = Arc::new(self.begin(&target, settings, progress, None)?);
         let stages = scan.pass_objects(&target, address, objects, settings)?;
-        if target.is_whole() && settings.until == Until::Apply {
+        if target.is_whole() && settings.last_stage == LastStage::Apply {
             scan.lose_roots(&target)?;
         }
         scan.finish(&target, settings, stages)
@@ -64,7 +64,7 @@ impl Catalogue {
         objects: &dyn Objects,
         settings: &ScanSettings,
         progress: &Progress,
-        each: impl Fn(Changed) + Send + Sync + 'static,
+        each: impl Fn(ReportedChange) + Send + Sync + 'static,
     ) -> Result<ScanCounts, ScanError> {
         let target = self.target_of(address)?;
         if self.root(&target.root)?.is_none() {
@@ -114,7 +114,7 @@ impl Scan {
             return Err(ScanError::NoObjects { path });
         }
         let root = address.at(&target.root);
-        if settings.until == Until::Apply && self.listener.is_none() {
+        if settings.last_stage == LastStage::Apply && self.listener.is_none() {
             self.note_root_as(target, directory(volume, root.below()))?;
         }
         let flow = Flow::<ExaminedPiece, ExaminedPiece>::new();
@@ -122,7 +122,7 @@ impl Scan {
         let monitor = pipeline.monitor();
         let mut reading = Reading {
             scan: self,
-            feeder: (settings.until != Until::ReadDir).then_some(feeder),
+            feeder: (settings.last_stage != LastStage::ReadDir).then_some(feeder),
             volume,
             open: Vec::new(),
             passing: None,
@@ -173,7 +173,7 @@ impl Scan {
         let top = self.catalogue.found(Vec::new(), dir.clone(), 0)?;
         let each = self.catalogue.each(top, |found| match found.attributes.kind {
             Kind::Directory if !is_read(found.attributes.id)? => Err(Unread::Directory),
-            _ => Ok(Go::On),
+            _ => Ok(Visit::Descend),
         });
         match each {
             Ok(()) => Ok(true),

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use archive::question::CdxRow;
-use cdx::{Collapse, Skipped};
+use cdx::{Collapse, SkippedCounts};
 
 use super::request::CdxRequest;
 
@@ -32,7 +32,7 @@ impl Stage {
     }
 
     /// Returns the rows that can be written now. `skipped` was omitted before the first of `rows`.
-    pub(super) fn add(&mut self, rows: Vec<CdxRow>, skipped: Option<&Skipped>) -> Vec<CdxRow> {
+    pub(super) fn add(&mut self, rows: Vec<CdxRow>, skipped: Option<&SkippedCounts>) -> Vec<CdxRow> {
         if let (Some(skipped), Some(held)) = (skipped, &mut self.held) {
             let known = held.computed_mut().skipped.get_or_insert_default();
             known.add(skipped);

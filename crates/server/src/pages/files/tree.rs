@@ -1,6 +1,6 @@
 //! The page of a directory: its direct children, as a treemap and as a table.
 
-use ::catalogue::Weight;
+use ::catalogue::ChildOrder;
 use axum::extract::RawQuery;
 use maud::{Markup, html};
 use ui::chart;
@@ -36,8 +36,8 @@ pub(in crate::pages) async fn show(Context(context): Context, RawQuery(asked): R
     let path = asked.as_deref().and_then(path_in_query).unwrap_or_default();
     let path = tidy(&path);
     let by = match Query::of(asked.as_deref()).get("by") {
-        Some(BY_ENTRIES) => Weight::Entries,
-        _ => Weight::Size,
+        Some(BY_ENTRIES) => ChildOrder::Entries,
+        _ => ChildOrder::Size,
     };
     let files = context.catalogued_files()?;
     let listing = files.listing(path, by, ROWS_MAX).await?;
@@ -61,24 +61,24 @@ pub(in crate::pages) async fn show(Context(context): Context, RawQuery(asked): R
     Ok(Html::ok(frame(&context, &title).around(content)))
 }
 
-fn value(by: Weight) -> &'static str {
+fn value(by: ChildOrder) -> &'static str {
     match by {
-        Weight::Size => BY_SIZE,
-        Weight::Entries => BY_ENTRIES,
+        ChildOrder::Size => BY_SIZE,
+        ChildOrder::Entries => BY_ENTRIES,
     }
 }
 
-fn weight(usage: &FilesUsage, by: Weight) -> u64 {
+fn weight(usage: &FilesUsage, by: ChildOrder) -> u64 {
     match by {
-        Weight::Size => usage.size_bytes,
-        Weight::Entries => usage.entries,
+        ChildOrder::Size => usage.size_bytes,
+        ChildOrder::Entries => usage.entries,
     }
 }
 
-fn amount(weight: u64, by: Weight) -> String {
+fn amount(weight: u64, by: ChildOrder) -> String {
     match by {
-        Weight::Size => present::size(weight),
-        Weight::Entries => present::counted(weight, "entry", "entries"),
+        ChildOrder::Size => present::size(weight),
+        ChildOrder::Entries => present::counted(weight, "entry", "entries"),
     }
 }
 
@@ -87,7 +87,7 @@ fn name(path: &FilesPath) -> &str {
     path.path.rsplit('/').next().unwrap_or_default()
 }
 
-fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
+fn breadcrumbs(listing: &Listing, by: ChildOrder) -> Markup {
     let breadcrumbs = &listing.breadcrumbs;
     let above = breadcrumbs.steps.split_last().map_or(&[][..], |(_, above)| above);
     let links = links_above(above, by);
@@ -116,7 +116,7 @@ fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
 
 /// Returns links to the directories above, without those that would make the page too large. The
 /// root and the nearest ones have priority.
-fn links_above(above: &[FilesPath], by: Weight) -> Vec<Option<String>> {
+fn links_above(above: &[FilesPath], by: ChildOrder) -> Vec<Option<String>> {
     let mut links = vec![None; above.len()];
     let mut bytes = 0;
     let nearest_first = (0..above.len().min(1)).chain((1..above.len()).rev());
@@ -154,11 +154,11 @@ fn facts(listing: &Listing) -> Markup {
 }
 
 /// Returns links to each order.
-fn orders(listing: &Listing, by: Weight) -> Markup {
+fn orders(listing: &Listing, by: ChildOrder) -> Markup {
     html! {
         nav aria-label="Order" {
             ul.chips {
-                @for (order, shown) in [(Weight::Size, "By size"), (Weight::Entries, "By entries")] {
+                @for (order, shown) in [(ChildOrder::Size, "By size"), (ChildOrder::Entries, "By entries")] {
                     @if let Some(address) = link::if_short(address(&listing.at, value(order))) {
                         li { a href=(address) aria-current=[(order == by).then_some("true")] { (shown) } }
                     }
@@ -169,7 +169,7 @@ fn orders(listing: &Listing, by: Weight) -> Markup {
 }
 
 /// Returns the total weight of all direct children. Shares refer to it.
-fn whole(listing: &Listing, by: Weight) -> u64 {
+fn whole(listing: &Listing, by: ChildOrder) -> u64 {
     let rows = listing.rows.iter().map(|row| weight(&row.usage, by));
     rows.fold(weight(&listing.others_usage, by), u64::saturating_add)
 }
@@ -178,10 +178,10 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 / whole.max(1) as f64 * 100.0)
 }
 
-fn map(listing: &Listing, by: Weight) -> Markup {
+fn map(listing: &Listing, by: ChildOrder) -> Markup {
     let of = match by {
-        Weight::Size => "bytes",
-        Weight::Entries => "entries",
+        ChildOrder::Size => "bytes",
+        ChildOrder::Entries => "entries",
     };
     let label = format!("Shares of {of}; the table below lists the same figures");
     let wide = tiles(listing, by, TILES_MAX);
@@ -196,7 +196,7 @@ fn map(listing: &Listing, by: Weight) -> Markup {
 }
 
 /// Returns the heaviest rows as tiles, and one tile for all others.
-fn tiles(listing: &Listing, by: Weight, most: usize) -> Vec<Tile> {
+fn tiles(listing: &Listing, by: ChildOrder, most: usize) -> Vec<Tile> {
     let whole = whole(listing, by);
     let heavy = listing.rows.iter().filter(|row| weight(&row.usage, by) > 0);
     let mut tiles: Vec<Tile> = heavy.clone().take(most).map(|row| tile(row, by, whole)).collect();
@@ -220,7 +220,7 @@ fn tiles(listing: &Listing, by: Weight, most: usize) -> Vec<Tile> {
     tiles
 }
 
-fn tile(row: &FilesEntry, by: Weight, whole: u64) -> Tile {
+fn tile(row: &FilesEntry, by: ChildOrder, whole: u64) -> Tile {
     let weight = weight(&row.usage, by);
     let is_inner = row.is_directory();
     let title = format!(
@@ -242,7 +242,7 @@ fn tile(row: &FilesEntry, by: Weight, whole: u64) -> Tile {
     }
 }
 
-fn table(listing: &Listing, by: Weight) -> Markup {
+fn table(listing: &Listing, by: ChildOrder) -> Markup {
     let whole = whole(listing, by);
     html! {
         @if listing.rows.is_empty() {
@@ -279,7 +279,7 @@ fn table(listing: &Listing, by: Weight) -> Markup {
     }
 }
 
-fn named(row: &FilesEntry, by: Weight) -> Markup {
+fn named(row: &FilesEntry, by: ChildOrder) -> Markup {
     let link = row.is_directory().then(|| address(&row.at, value(by)));
     html! {
         @match link.and_then(link::if_short) {

@@ -1,6 +1,6 @@
 //! A rule as text.
 
-use access::{Access, Condition, Rule};
+use access::{Access, AccessRule, Condition};
 use archive::question::{NumberedRule, RuleMatches};
 use maud::{Markup, html};
 
@@ -11,7 +11,7 @@ use format::date::DateTime;
 /// Suffix of a URL key in `but_not` that matches only this key.
 const EXACT: &str = "###";
 
-pub(super) fn effect(rule: &Rule) -> Markup {
+pub(super) fn effect(rule: &AccessRule) -> Markup {
     html! {
         @match rule.access {
             Access::Allow => span.badge.good { "shows" },
@@ -116,7 +116,7 @@ pub(super) fn matches(found: Option<&RuleMatches>) -> Markup {
     }
 }
 
-pub(super) fn whom(rule: &Rule) -> Markup {
+pub(super) fn whom(rule: &AccessRule) -> Markup {
     html! {
         @if rule.groups.is_empty() { "everybody" } @else { (groups(&rule.groups)) }
         @if !rule.except.is_empty() { " except " (groups(&rule.except)) }

@@ -14,7 +14,7 @@ use data_encoding::HEXLOWER;
 use futures_util::{FutureExt, StreamExt, stream};
 use parking_lot::Mutex;
 use store_protocol::{
-    Abandon, BlockSet, ByteStream, Cause, Key, Meta, Purpose, UploadId, Version, Volume, VolumeError,
+    AbortScope, BlockSet, ByteStream, Cause, Key, Meta, Purpose, UploadId, Version, Volume, VolumeError,
     VolumeId, block_count,
 };
 
@@ -97,7 +97,7 @@ pub(super) async fn content(job: &Job<'_>) -> Result<Copied, CopyError> {
         let bytes = meta.size;
         return Ok(Copied { bytes, bad_sources });
     };
-    job.to.abort(upload, Abandon::Version(job.version)).await;
+    job.to.abort(upload, AbortScope::Version(job.version)).await;
     // An interrupted body is the sources' fault, whatever error the target returns.
     let unreadable = reading.failed.lock().take();
     let Some(unreadable) = unreadable else {
@@ -120,7 +120,7 @@ pub(super) async fn tombstone(job: &Job<'_>) -> Result<Copied, CopyError> {
                     let upload = UploadId::random();
                     let evidence = format!("tombstone as {} knows it", source.id());
                     if let Err(error) = make_visible(job, upload, &held.meta, &evidence).await {
-                        job.to.abort(upload, Abandon::Version(job.version)).await;
+                        job.to.abort(upload, AbortScope::Version(job.version)).await;
                         return Err(CopyError::Target(error));
                     }
                     return Ok(Copied {

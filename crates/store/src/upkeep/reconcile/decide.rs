@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use store_protocol::{BlockSet, Cause, Key, ReplicaState, Surveyed, Version, VolumeId};
+use store_protocol::{BlockSet, Cause, Key, ReplicaState, SurveyEntry, Version, VolumeId};
 
 use super::gather::VolumeReports;
 
@@ -150,7 +150,7 @@ pub fn decide(found: &VolumeReports, rules: &Rules) -> Plan {
     let mut strays = Vec::new();
     for (volume, surveyed) in &found.volumes {
         for item in surveyed {
-            if let Surveyed::Stray { path, .. } = item {
+            if let SurveyEntry::Stray { path, .. } = item {
                 strays.push((volume.clone(), path.clone()));
             } else if let Some((key, entry)) = Entry::of(volume, item) {
                 keys.entry(key).or_default().push(entry);
@@ -204,9 +204,9 @@ enum Kind {
 
 impl<'a> Entry<'a> {
     /// Returns the key and entry of a survey's item, or `None` for a stray.
-    fn of(volume: &'a VolumeId, item: &'a Surveyed) -> Option<(&'a Key, Self)> {
+    fn of(volume: &'a VolumeId, item: &'a SurveyEntry) -> Option<(&'a Key, Self)> {
         match item {
-            Surveyed::Replica {
+            SurveyEntry::Replica {
                 key,
                 version,
                 deleted,
@@ -232,7 +232,7 @@ impl<'a> Entry<'a> {
                     },
                 ))
             }
-            Surveyed::FileMissing {
+            SurveyEntry::FileMissing {
                 key,
                 version,
                 deleted,
@@ -251,7 +251,7 @@ impl<'a> Entry<'a> {
                     },
                 ))
             }
-            Surveyed::Stray { .. } => None,
+            SurveyEntry::Stray { .. } => None,
         }
     }
 

@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use store_protocol::{
-    Abandon, BlockSet, Cause, Key, Partition, ReplicaState, Surveyed, Verdict, Version, Volume, VolumeError,
-    VolumeId,
+    AbortScope, BlockSet, Cause, Key, Partition, ReplicaState, SurveyEntry, Verdict, Version, Volume,
+    VolumeError, VolumeId,
 };
 
 use super::copy::{self, CopyError, Job};
@@ -397,7 +397,7 @@ impl Round<'_> {
                 return Err(format!("volume {} has a newer version prepared", volume.id()));
             }
             volume
-                .abort(pending.upload, Abandon::Version(pending.meta.version))
+                .abort(pending.upload, AbortScope::Version(pending.meta.version))
                 .await;
         }
         Err(format!("volume {} still has prepared versions", volume.id()))
@@ -565,7 +565,7 @@ fn leaves_replicas_behind(topology: &Topology, found: &VolumeReports, plan: &Pla
         .collect();
     let leaving = found.volumes.iter().filter(|(id, _)| !stays(id));
     leaving.flat_map(|(_, surveyed)| surveyed).any(|item| match item {
-        Surveyed::Replica { key, .. } | Surveyed::FileMissing { key, .. } => troubled.contains(key),
-        Surveyed::Stray { .. } => true,
+        SurveyEntry::Replica { key, .. } | SurveyEntry::FileMissing { key, .. } => troubled.contains(key),
+        SurveyEntry::Stray { .. } => true,
     })
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use futures_util::future::join_all;
-use store_protocol::{Cause, Key, Partition, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
+use store_protocol::{
+    Cause, Key, Partition, ReplicaState, SurveyEntry, Verdict, Volume, VolumeError, VolumeId,
+};
 
 use super::outages::Outages;
 use crate::cluster::Topology;
@@ -36,7 +38,7 @@ pub struct VolumeReports {
     /// True if this is the whole partition, false if it is the newest replicas of one key.
     pub whole: bool,
     /// Volumes that answered.
-    pub volumes: BTreeMap<VolumeId, Vec<Surveyed>>,
+    pub volumes: BTreeMap<VolumeId, Vec<SurveyEntry>>,
     /// Volumes in force that did not answer.
     pub away: BTreeMap<VolumeId, Away>,
     /// Volumes that recently had no space.
@@ -93,7 +95,7 @@ async fn newest_replica(
     volume: &Arc<dyn Volume>,
     key: &Key,
     read_through: bool,
-) -> Result<Vec<Surveyed>, VolumeError> {
+) -> Result<Vec<SurveyEntry>, VolumeError> {
     let Some(held) = volume.head(key).await?.found else {
         return Ok(Vec::new());
     };
@@ -104,7 +106,7 @@ async fn newest_replica(
             Verdict::Good { .. } => (ReplicaState::Good, None),
             Verdict::Bad { detail, blocks } => (ReplicaState::Bad(detail), blocks),
             Verdict::Missing => {
-                return Ok(vec![Surveyed::FileMissing {
+                return Ok(vec![SurveyEntry::FileMissing {
                     key: meta.key,
                     version: meta.version,
                     deleted: meta.deleted,
@@ -112,7 +114,7 @@ async fn newest_replica(
             }
         };
     }
-    Ok(vec![Surveyed::Replica {
+    Ok(vec![SurveyEntry::Replica {
         key: meta.key,
         version: meta.version,
         deleted: meta.deleted,
@@ -128,7 +130,7 @@ pub(super) async fn survey(
     volume: &Arc<dyn Volume>,
     partitions: &[Partition],
     outages: &Outages,
-) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+) -> Result<Vec<Vec<SurveyEntry>>, VolumeError> {
     let answer = within(SURVEY_WITHIN, volume.as_ref(), volume.survey(partitions)).await?;
     outages.answered(volume.id());
     Ok(answer)
@@ -139,7 +141,7 @@ pub(super) fn collect(
     partition: Partition,
     outages: &Outages,
     whole: bool,
-    answers: Vec<(VolumeId, Result<Vec<Surveyed>, VolumeError>)>,
+    answers: Vec<(VolumeId, Result<Vec<SurveyEntry>, VolumeError>)>,
 ) -> VolumeReports {
     let mut found = VolumeReports {
         home: topology.home(partition).to_vec(),

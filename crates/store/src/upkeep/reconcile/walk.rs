@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use store_protocol::{Partition, Surveyed, Volume, VolumeError, VolumeId};
+use store_protocol::{Partition, SurveyEntry, Volume, VolumeError, VolumeId};
 use tokio::time::{Duration, Instant};
 
 use super::gather::{self, VolumeReports};
@@ -36,7 +36,7 @@ pub struct Walk<'a> {
 struct Reader {
     volume: Arc<dyn Volume>,
     /// Surveys of the first of the remaining partitions.
-    ready: VecDeque<Vec<Surveyed>>,
+    ready: VecDeque<Vec<SurveyEntry>>,
     asked: Instant,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
 
 impl Reader {
     /// Returns the survey of the first of the remaining partitions.
-    async fn next(&mut self, left: &[Partition], outages: &Outages) -> Result<Vec<Surveyed>, VolumeError> {
+    async fn next(&mut self, left: &[Partition], outages: &Outages) -> Result<Vec<SurveyEntry>, VolumeError> {
         if self.ready.is_empty() || self.asked.elapsed() > FRESH_FOR {
             self.ready.clear();
             self.asked = Instant::now();

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use store_protocol::{Key, ReplicaState, Surveyed, Version, VolumeId};
+use store_protocol::{Key, ReplicaState, SurveyEntry, Version, VolumeId};
 use store_testkit::Dice;
 
 use crate::upkeep::reconcile::gather::Away;
@@ -118,13 +118,13 @@ impl Model {
         found
     }
 
-    fn surveyed(&self, number: u64, truth: Truth) -> Surveyed {
+    fn surveyed(&self, number: u64, truth: Truth) -> SurveyEntry {
         let (key, version, deleted) = (Self::key(), version(number), self.deleted.contains(&number));
         let state = match truth {
             Truth::Good | Truth::Hidden => ReplicaState::Good,
             Truth::Bad => ReplicaState::Bad(String::new()),
             Truth::NoFile => {
-                return Surveyed::FileMissing {
+                return SurveyEntry::FileMissing {
                     key,
                     version,
                     deleted,
@@ -132,7 +132,7 @@ impl Model {
             }
         };
         let blake3 = format!("digest of {number}");
-        Surveyed::Replica {
+        SurveyEntry::Replica {
             key,
             version,
             deleted,

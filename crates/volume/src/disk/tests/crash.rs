@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use bytes::Bytes;
-use store_protocol::{Cause, Key, Surveyed, UploadId, Volume, VolumeState};
+use store_protocol::{Cause, Key, SurveyEntry, UploadId, Volume, VolumeState};
 
 use super::support::*;
 use crate::CRASH_POINTS;
@@ -107,17 +107,17 @@ async fn check(home: &Path, context: &str) {
             "{context}: {key} is {found:?}, but {n} was acknowledged"
         );
     }
-    let is_sound = |found: &Surveyed| match found {
-        Surveyed::Replica { state, .. } => *state == store_protocol::ReplicaState::Good,
-        Surveyed::Stray { path, .. } => path == "objects/stray",
-        Surveyed::FileMissing { .. } => false,
+    let is_sound = |found: &SurveyEntry| match found {
+        SurveyEntry::Replica { state, .. } => *state == store_protocol::ReplicaState::Good,
+        SurveyEntry::Stray { path, .. } => path == "objects/stray",
+        SurveyEntry::FileMissing { .. } => false,
     };
     let surveyed = survey(volume.as_ref()).await;
     assert!(surveyed.iter().all(is_sound), "{context}: {surveyed:#?}");
     // A remaining upload is a whole replica, newer than the visible version. The decider of the key
     // completes it.
     let mut left = 0;
-    for key in volume.unsettled("").await.unwrap().keys {
+    for key in volume.keys_in_doubt("").await.unwrap().keys {
         let head = volume.head(&key).await.unwrap();
         let pending = head.pending.unwrap();
         assert!(

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use store_protocol::{Cause, Key, Meta, ReplicaState, Surveyed, UploadId, Verdict, Volume, VolumeError};
+use store_protocol::{Cause, Key, Meta, ReplicaState, SurveyEntry, UploadId, Verdict, Volume, VolumeError};
 
 use super::faults::{Fault, FaultyDisk};
 use super::support::*;
@@ -196,10 +196,10 @@ impl History {
         }
         assert_eq!(super::support::survey(volume.as_ref()).await, surveyed);
         assert_eq!(surveyed.len(), held.len(), "{surveyed:#?}");
-        let good = |found: &Surveyed| {
+        let good = |found: &SurveyEntry| {
             matches!(
                 found,
-                Surveyed::Replica {
+                SurveyEntry::Replica {
                     state: ReplicaState::Good,
                     ..
                 }
@@ -214,7 +214,7 @@ impl History {
         );
         assert_eq!(status.bad, 0);
         // A remaining upload is prepared: an interrupted write, to be completed.
-        let unsettled = volume.unsettled("").await.unwrap().keys;
+        let unsettled = volume.keys_in_doubt("").await.unwrap().keys;
         assert_eq!(status.uploads > 0, !unsettled.is_empty(), "{unsettled:?}");
         assert_eq!(
             status.replica_bytes,

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use futures_util::{TryStreamExt, stream};
 use store_protocol::{
-    Abandon, BLOCK_BYTES, BlockSet, Cause, Key, ListQuery, PARTITIONS, Partition, Purpose, ReplicaState,
-    Surveyed, UploadId, Verdict, Volume, VolumeError, VolumeState,
+    AbortScope, BLOCK_BYTES, BlockSet, Cause, Key, ListQuery, PARTITIONS, Partition, Purpose, ReplicaState,
+    SurveyEntry, UploadId, Verdict, Volume, VolumeError, VolumeState,
 };
 
 use super::support::*;
@@ -57,7 +57,7 @@ fn what_another_has_prepared_of_an_upload_is_not_given_up() {
         volume.prepare(upload, &one, Purpose::Write).await.unwrap();
         let refused = volume.prepare(upload, &other, Purpose::Write).await;
         assert!(matches!(refused, Err(VolumeError::Failed { .. })), "{refused:?}");
-        for what in [Abandon::Received, Abandon::Version(other.version)] {
+        for what in [AbortScope::Received, AbortScope::Version(other.version)] {
             volume.abort(upload, what).await;
             let pending = volume.head(&one.key).await.unwrap().pending;
             assert_eq!(
@@ -71,7 +71,7 @@ fn what_another_has_prepared_of_an_upload_is_not_given_up() {
         let upload = UploadId::random();
         volume.receive(upload, body(&content)).await.unwrap();
         volume.prepare(upload, &other, Purpose::Write).await.unwrap();
-        volume.abort(upload, Abandon::Version(other.version)).await;
+        volume.abort(upload, AbortScope::Version(other.version)).await;
         assert_eq!(volume.status().await.unwrap().uploads, 0);
     });
 }
@@ -285,30 +285,30 @@ fn survey_tells_every_kind_of_damage() {
         let of = |name: &str| {
             let name = key(name);
             found.iter().find(|found| match found {
-                Surveyed::Replica { key, .. } | Surveyed::FileMissing { key, .. } => *key == name,
-                Surveyed::Stray { .. } => false,
+                SurveyEntry::Replica { key, .. } | SurveyEntry::FileMissing { key, .. } => *key == name,
+                SurveyEntry::Stray { .. } => false,
             })
         };
         assert!(matches!(
             of("cut"),
-            Some(Surveyed::Replica {
+            Some(SurveyEntry::Replica {
                 state: ReplicaState::Bad(_),
                 ..
             })
         ));
         assert!(matches!(
             of("good"),
-            Some(Surveyed::Replica {
+            Some(SurveyEntry::Replica {
                 state: ReplicaState::Good,
                 ..
             })
         ));
-        assert!(matches!(of("lost"), Some(Surveyed::FileMissing { .. })));
+        assert!(matches!(of("lost"), Some(SurveyEntry::FileMissing { .. })));
         let strays: Vec<_> = found
             .iter()
-            .filter(|found| matches!(found, Surveyed::Stray { .. }))
+            .filter(|found| matches!(found, SurveyEntry::Stray { .. }))
             .collect();
-        let [Surveyed::Stray { path, bytes: 4, .. }] = strays.as_slice() else {
+        let [SurveyEntry::Stray { path, bytes: 4, .. }] = strays.as_slice() else {
             panic!("{strays:?}");
         };
         volume.settle_stray(path).await.unwrap();

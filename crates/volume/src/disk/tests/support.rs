@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use store_protocol::{
-    ByteStream, Cause, Digests, Held, Key, ListQuery, Meta, PARTITIONS, Partition, Surveyed, UploadId,
-    Version, Volume, VolumeError, VolumeId,
+    ByteStream, Cause, Digests, Key, ListQuery, Meta, PARTITIONS, Partition, ReplicaEntry, SurveyEntry,
+    UploadId, Version, Volume, VolumeError, VolumeId,
 };
 
 use crate::disk::{DiskSettings, DiskVolume};
@@ -135,7 +135,7 @@ pub(super) async fn get(
     Ok(bytes)
 }
 
-pub(super) async fn list(volume: &dyn Volume) -> Vec<Held> {
+pub(super) async fn list(volume: &dyn Volume) -> Vec<ReplicaEntry> {
     let query = ListQuery {
         prefix: String::new(),
         after: None,
@@ -145,7 +145,7 @@ pub(super) async fn list(volume: &dyn Volume) -> Vec<Held> {
 }
 
 /// Surveys all partitions.
-pub(super) async fn survey(volume: &dyn Volume) -> Vec<Surveyed> {
+pub(super) async fn survey(volume: &dyn Volume) -> Vec<SurveyEntry> {
     let partitions: Vec<_> = (0..PARTITIONS).map(Partition).collect();
     let (mut all, mut done) = (Vec::new(), 0);
     while done < partitions.len() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use store_protocol::{BLOCK_BYTES, Cause, ReplicaState, Surveyed, UploadId, Verdict, Volume, VolumeError};
+use store_protocol::{BLOCK_BYTES, Cause, ReplicaState, SurveyEntry, UploadId, Verdict, Volume, VolumeError};
 
 use super::support::*;
 use crate::disk::DiskVolume;
@@ -58,7 +58,7 @@ async fn read(volume: Arc<DiskVolume>, done: Arc<AtomicBool>) {
                 assert!(
                     matches!(
                         &found,
-                        Surveyed::Replica {
+                        SurveyEntry::Replica {
                             state: ReplicaState::Good,
                             ..
                         }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
-use export::Bagged;
+use export::BagReport;
 
 use crate::ask;
 use crate::commands::search::export::bar;
@@ -39,7 +39,7 @@ pub(super) fn run(collection: Option<&str>, path: &Path, context: &mut Context) 
     )
 }
 
-fn report(bagged: &Bagged, path: &Path, context: &mut Context) -> anyhow::Result<Outcome> {
+fn report(bagged: &BagReport, path: &Path, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.json {
         context.out.json(bagged)?;
     } else {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use archive::Archive;
-use export::{Exported, IndexForm, Subset};
+use export::{ExportReport, IndexForm, Subset};
 
 use super::search::export::{bar, report};
 use crate::ask;
@@ -169,7 +169,7 @@ impl To {
         subset: &Subset,
         with_requests: bool,
         progress: &mut dyn FnMut(u64) -> bool,
-    ) -> anyhow::Result<Exported> {
+    ) -> anyhow::Result<ExportReport> {
         if let Some(path) = &self.zipnum {
             let part = PartFile::begin_folder(path)?;
             let making = part.temporary_path();
@@ -177,7 +177,7 @@ impl To {
             let [mut members, mut second, mut places] =
                 [file("cdx-00000.gz")?, file("cluster.idx")?, file("cluster.loc")?];
             let exported = export::write_zipnum(
-                &archive,
+                archive,
                 subset,
                 [&mut members, &mut second, &mut places],
                 progress,
@@ -190,12 +190,12 @@ impl To {
         }
         let (part, file) = PartFile::begin(self.path())?;
         let exported = if self.wacz.is_some() {
-            export::write_wacz(&archive, subset, with_requests, file, progress)?
+            export::write_wacz(archive, subset, with_requests, file, progress)?
         } else {
             let mut out = BufWriter::new(file);
             let exported = match &self.warc {
-                Some(_) => export::write_warc(&archive, subset, with_requests, &mut out, progress)?,
-                None => export::write_index(&archive, subset, self.index_form(), &mut out, progress)?,
+                Some(_) => export::write_warc(archive, subset, with_requests, &mut out, progress)?,
+                None => export::write_index(archive, subset, self.index_form(), &mut out, progress)?,
             };
             synced(out)?;
             exported

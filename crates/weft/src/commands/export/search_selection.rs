@@ -2,7 +2,7 @@
 
 use archive::question::{Record, SearchBody, SearchHit, SearchOrder, SearchQuestion};
 use archive::{Archive, AskError, ErrorCode};
-use export::{Chosen, ExportError, LeftOut};
+use export::{CaptureSelection, ExportError, OmittedRecord};
 use indicatif::ProgressBar;
 use server::check_page;
 
@@ -25,9 +25,9 @@ pub(super) struct Args {
 /// The outcome of a search.
 pub(super) struct SearchSelection {
     /// Captures to export.
-    pub(super) chosen: Chosen,
+    pub(super) chosen: CaptureSelection,
     /// Results whose captures no longer exist.
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) left_out: Vec<OmittedRecord>,
     /// Parts of the query that were changed or ignored, and pages not all of whose resources are
     /// known.
     pub(super) notes: Vec<String>,
@@ -42,7 +42,7 @@ pub(super) fn find(
     stop: &Stop,
 ) -> anyhow::Result<SearchSelection> {
     let mut found = SearchSelection {
-        chosen: Chosen::new(format!("pages found by a search for {query}")),
+        chosen: CaptureSelection::new(format!("pages found by a search for {query}")),
         left_out: Vec::new(),
         notes: Vec::new(),
     };
@@ -102,7 +102,7 @@ impl SearchSelection {
         let has_capture = capture.is_some();
         match capture {
             Some(capture) => self.chosen.add(capture),
-            None => self.left_out.push(LeftOut {
+            None => self.left_out.push(OmittedRecord {
                 url: hit.url.clone(),
                 fetch_time: hit.fetch_time.clone(),
                 why: "its capture no longer exists".to_owned(),

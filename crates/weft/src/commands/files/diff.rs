@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ::catalogue::{Changed, Progress, ScanSettings, What, is_address, with_renames};
+use ::catalogue::{ChangeKind, Progress, ReportedChange, ScanSettings, is_address, join_renames};
 
 use super::times::{moment_ms, shown_ms};
 use super::{JsonPath, display_path, open, run_interruptibly};
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     match args.since {
         Some(since_ms) => {
             catalogue.changes_since(since_ms, |changed| changes.push(changed))?;
-            changes = with_renames(changes);
+            changes = join_renames(changes);
             // A move into or out of the directory concerns it too.
             changes.retain(|changed| {
                 let paths = [Some(&changed.path), changed.from.as_ref()];
@@ -77,11 +77,11 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
                 changes.extend(found);
                 faults += unread;
             }
-            changes = with_renames(changes);
+            changes = join_renames(changes);
             changes.sort_by(|a, b| a.path.cmp(&b.path));
         }
     }
-    let mut sums: BTreeMap<What, Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<ChangeKind, Sum> = BTreeMap::new();
     for changed in &changes {
         let sum = sums.entry(changed.what).or_default();
         sum.names += 1;
@@ -116,9 +116,9 @@ fn compare_with_disk(
     args: &Args,
     stop: &Stop,
     context: &Context,
-) -> anyhow::Result<(Vec<Changed>, u64)> {
+) -> anyhow::Result<(Vec<ReportedChange>, u64)> {
     use std::os::unix::ffi::OsStrExt;
-    let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
+    let changes: Arc<Mutex<Vec<ReportedChange>>> = Arc::default();
     let progress = Progress::default();
     let sink = changes.clone();
     let dir = std::path::Path::new(std::ffi::OsStr::from_bytes(path));
@@ -139,7 +139,7 @@ fn compare_with_disk(
     Ok((std::mem::take(&mut *changes), counts.faults))
 }
 
-fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::Result<()> {
+fn print(changed: &ReportedChange, shows_time: bool, context: &mut Context) -> anyhow::Result<()> {
     if context.json {
         let mut row = serde_json::json!({
             "what": changed.what,
@@ -161,10 +161,10 @@ fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::
     }
     let out = &mut context.out;
     let sign = match changed.what {
-        What::Added => "+",
-        What::Removed => "-",
-        What::Changed => "~",
-        What::Renamed => ">",
+        ChangeKind::Added => "+",
+        ChangeKind::Removed => "-",
+        ChangeKind::Changed => "~",
+        ChangeKind::Renamed => ">",
     };
     let from = match &changed.from {
         Some(from) => format!("renamed {} -> ", display_path(from)),
@@ -176,10 +176,10 @@ fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::
         String::new()
     };
     let size = match (changed.what, changed.size_bytes) {
-        (What::Changed | What::Renamed, (before, now)) if before != now => {
+        (ChangeKind::Changed | ChangeKind::Renamed, (before, now)) if before != now => {
             format!("{} to {}", bytes(before), bytes(now))
         }
-        (What::Removed, (before, _)) => bytes(before),
+        (ChangeKind::Removed, (before, _)) => bytes(before),
         (_, (_, now)) => bytes(now),
     };
     let size = match changed.replaced_size_bytes {
@@ -195,10 +195,14 @@ fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::
     Ok(())
 }
 
-fn print_sums(sums: &BTreeMap<What, Sum>, only: bool, context: &mut Context) -> anyhow::Result<()> {
+fn print_sums(sums: &BTreeMap<ChangeKind, Sum>, only: bool, context: &mut Context) -> anyhow::Result<()> {
     let sum = |what| sums.get(&what).map_or((0, 0), |sum| (sum.names, sum.bytes));
-    let (added, removed, changed) = (sum(What::Added), sum(What::Removed), sum(What::Changed));
-    let renamed = sum(What::Renamed);
+    let (added, removed, changed) = (
+        sum(ChangeKind::Added),
+        sum(ChangeKind::Removed),
+        sum(ChangeKind::Changed),
+    );
+    let renamed = sum(ChangeKind::Renamed);
     if context.json {
         if only {
             let row =

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::catalogue::{CatalogueError, Found, Go, Kind, Usage};
+use ::catalogue::{CatalogueError, Kind, PathEntry, Usage, Visit};
 
 use super::{JsonPath, JsonUsage, display_path, number, open};
 use crate::context::Context;
@@ -55,9 +55,9 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
                 });
             }
             Ok(if found.depth < args.max_depth {
-                Go::On
+                Visit::Descend
             } else {
-                Go::Past
+                Visit::Skip
             })
         })?;
     }
@@ -106,7 +106,7 @@ pub(super) fn table<'a>(rows: impl Iterator<Item = (&'a [u8], &'a Usage)>) -> Ta
 }
 
 /// Returns the entries of the paths, or of every tree.
-pub(super) fn tops(catalogue: &::catalogue::Catalogue, paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
+pub(super) fn tops(catalogue: &::catalogue::Catalogue, paths: &[PathBuf]) -> anyhow::Result<Vec<PathEntry>> {
     use std::os::unix::ffi::OsStringExt;
     let trees = catalogue.trees()?;
     let all = trees

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::process::Command;
 
-use ::catalogue::{Attributes, CatalogueError, Digest, Format, Found, Go, Kind};
+use ::catalogue::{Attributes, CatalogueError, Digest, Format, Kind, PathEntry, Visit};
 use anyhow::Context as _;
 use pattern::Pattern;
 
@@ -246,7 +246,7 @@ impl Conditions<'_> {
         })
     }
 
-    fn matches(&self, found: &Found) -> bool {
+    fn matches(&self, found: &PathEntry) -> bool {
         let (args, file) = (self.args, &found.attributes);
         let age_fits = |ranges: &[Range], at_ms: i64| {
             ranges
@@ -302,7 +302,7 @@ fn has_times(file: &Attributes) -> bool {
     file.kind != Kind::Directory || !file.is_object()
 }
 
-fn is_empty(found: &Found) -> bool {
+fn is_empty(found: &PathEntry) -> bool {
     match found.attributes.kind {
         Kind::Directory => found.entries == Some(0),
         Kind::File => found.attributes.size_bytes == 0,
@@ -331,7 +331,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         catalogue.each::<FindError>(top, |found| {
             let mut fits = conditions.matches(found);
             let digest = if fits && (conditions.needs_digest() || context.json) {
-                catalogue.known(&found.attributes)?
+                catalogue.current_digest(&found.attributes)?
             } else {
                 None
             };
@@ -350,7 +350,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             }
             // A closed output ends the search (`weft files find | head`).
             let goes_on = found.depth < args.max_depth && !context.out.closed();
-            Ok(if goes_on { Go::On } else { Go::Past })
+            Ok(if goes_on { Visit::Descend } else { Visit::Skip })
         })?;
     }
     if args.count {
@@ -406,7 +406,7 @@ fn exec(command: &[OsString], path: &[u8]) -> Result<bool, FindError> {
 }
 
 fn print(
-    found: &Found,
+    found: &PathEntry,
     digest: Option<&Digest>,
     args: &Args,
     names: &mut Names,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::catalogue::{Forgotten, Progress, ScanError};
+use ::catalogue::{ForgetReport, Progress, ScanError};
 
 use super::{JsonPath, JsonUsage, display_path, number, open, run_interruptibly};
 use crate::context::Context;
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(Outcome::Done)
 }
 
-fn print(forgotten: &Forgotten, context: &mut Context) -> anyhow::Result<()> {
+fn print(forgotten: &ForgetReport, context: &mut Context) -> anyhow::Result<()> {
     let usage = &forgotten.usage;
     if context.json {
         context.out.json(&serde_json::json!({

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::catalogue::{
-    Catalogue, CatalogueError, CatalogueSettings, Magic, Progress, ScanError, wait_max, when_free,
+    Catalogue, CatalogueError, CatalogueSettings, Magic, Progress, ScanError, retry_while_in_use, wait_max,
 };
 use clap::builder::TypedValueParser;
-use server::FilesPlace;
+use server::CatalogueLocation;
 
 use crate::context::Context;
 use crate::flag_values::{choice, described};
@@ -118,8 +118,8 @@ pub(crate) fn open_of(archive: &Path) -> anyhow::Result<Arc<Catalogue>> {
 }
 
 /// Returns the catalogue of an archive's directory, for the pages of a server.
-pub(crate) fn catalogue_place(archive: &Path) -> FilesPlace {
-    FilesPlace {
+pub(crate) fn catalogue_place(archive: &Path) -> CatalogueLocation {
+    CatalogueLocation {
         dir: archive.join(CATALOGUE),
         user_name: system::users::user_name,
     }
@@ -137,7 +137,7 @@ fn opened(
     dir: &Path,
     open: impl Fn() -> Result<Catalogue, CatalogueError>,
 ) -> anyhow::Result<Arc<Catalogue>> {
-    Ok(Arc::new(when_free(wait_max(dir), open)?))
+    Ok(Arc::new(retry_while_in_use(wait_max(dir), open)?))
 }
 
 /// A catalogue path in JSON: as text, plus its bytes if they are not valid UTF-8.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use ::catalogue::{Catalogue, FirstBy, Found, Group, Kind, SIZE_CLASSES, Share, Usage};
+use ::catalogue::{Catalogue, FileOrder, Group, Kind, PathEntry, SIZE_CLASSES, Share, Usage};
 use clap::ValueEnum;
 
 use super::times::shown_ms;
@@ -184,13 +184,13 @@ fn print_report(
         }
         Report::Largest => files(
             report,
-            &catalogue.first_files(FirstBy::Size, limit)?,
+            &catalogue.first_files(FileOrder::Size, limit)?,
             names,
             context,
         ),
         Report::Oldest => files(
             report,
-            &catalogue.first_files(FirstBy::Age, limit)?,
+            &catalogue.first_files(FileOrder::Age, limit)?,
             names,
             context,
         ),
@@ -291,7 +291,7 @@ fn shares(report: Report, rows: Vec<(String, Share)>, context: &mut Context) -> 
     Ok(())
 }
 
-fn files(report: Report, rows: &[Found], names: &mut Names, context: &mut Context) -> anyhow::Result<()> {
+fn files(report: Report, rows: &[PathEntry], names: &mut Names, context: &mut Context) -> anyhow::Result<()> {
     let mut table = Table::new(&[
         ("size", Column::Right),
         ("modified", Column::Left),

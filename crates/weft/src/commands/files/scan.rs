@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::catalogue::{Catalogue, Magic, Progress, ScanError, ScanSettings, Scanned, Until, is_address};
+use ::catalogue::{Catalogue, LastStage, Magic, Progress, ScanError, ScanReport, ScanSettings, is_address};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
@@ -84,16 +84,16 @@ pub(super) struct Args {
         default_value = "apply",
         hide_short_help = true
     )]
-    until: Until,
+    until: LastStage,
 }
 
 /// The stages of a scan, in order, with their names on the command line.
-const STAGES: [(&str, Until); 5] = [
-    ("read-dir", Until::ReadDir),
-    ("stat", Until::Stat),
-    ("lookup", Until::Lookup),
-    ("diff", Until::Diff),
-    ("apply", Until::Apply),
+const STAGES: [(&str, LastStage); 5] = [
+    ("read-dir", LastStage::ReadDir),
+    ("stat", LastStage::Stat),
+    ("lookup", LastStage::Lookup),
+    ("diff", LastStage::Diff),
+    ("apply", LastStage::Apply),
 ];
 
 /// Runs `weft files scan`.
@@ -101,11 +101,11 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let catalogue = create(context)?;
     let mut settings = ScanSettings {
         cross_devices: args.cross_devices,
-        anew: args.anew,
+        restart: args.anew,
         magic: args.magic.unwrap_or_default(),
         answer_within: Duration::from_secs(args.answer_within.into()),
         pending_max: args.max_pending,
-        until: args.until,
+        last_stage: args.until,
         ..ScanSettings::default()
     };
     if let Some(threads) = args.threads.map(usize::from) {
@@ -202,7 +202,7 @@ fn bar() -> ProgressBar {
 }
 
 fn print(
-    scanned: &Scanned,
+    scanned: &ScanReport,
     dir: &Path,
     elapsed_ms: u64,
     args: &Args,
@@ -227,7 +227,7 @@ fn print(
         }))?;
         return Ok(());
     }
-    if !matches!(args.until, Until::Apply) {
+    if !matches!(args.until, LastStage::Apply) {
         return print_stages(&stages, context);
     }
     let out = &mut context.out;

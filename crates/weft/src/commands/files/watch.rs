@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::catalogue::{Magic, Note, Progress, ScanSettings, StaleReason, Watch, WatchSettings};
+use ::catalogue::{Magic, Progress, ScanSettings, StaleReason, Watch, WatchEvent, WatchSettings};
 use anyhow::Context as _;
 
 use super::times::shown_ms;
@@ -103,13 +103,13 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     printed.map(|()| Outcome::Done)
 }
 
-fn print(note: &Note, context: &mut Context) -> anyhow::Result<()> {
+fn print(note: &WatchEvent, context: &mut Context) -> anyhow::Result<()> {
     if context.json {
         context.out.json(&json(note))?;
         return Ok(context.out.flush()?);
     }
     match note {
-        Note::Committed { counts } => {
+        WatchEvent::Committed { counts } => {
             writeln!(
                 context.out,
                 "{}  {} added, {} removed, {} changed",
@@ -126,18 +126,18 @@ fn print(note: &Note, context: &mut Context) -> anyhow::Result<()> {
 }
 
 /// Formats a note of a watch, except notes of commits.
-pub(crate) fn note_text(note: &Note) -> Option<String> {
+pub(crate) fn note_text(note: &WatchEvent) -> Option<String> {
     Some(match note {
-        Note::Committed { .. } => return None,
-        Note::Scanning { path } => format!("{}: scanning", path_text(path)),
-        Note::Current { path, watched } => {
+        WatchEvent::Committed { .. } => return None,
+        WatchEvent::Scanning { path } => format!("{}: scanning", path_text(path)),
+        WatchEvent::Current { path, watched } => {
             let watched = counted(*watched as u64, "directory", "directories");
             format!("{} is current; {watched} watched", path_text(path))
         }
-        Note::Stale { path, reason } => {
+        WatchEvent::Stale { path, reason } => {
             format!("{}: {}", path_text(path), because(*reason))
         }
-        Note::Limit { watched, error } => match error {
+        WatchEvent::Limit { watched, error } => match error {
             None => format!(
                 "only {} can be watched: raise fs.inotify.max_user_watches (or --max-watches); the others \
                  are scanned periodically",
@@ -147,7 +147,7 @@ pub(crate) fn note_text(note: &Note) -> Option<String> {
                 format!("some directories cannot be watched ({error}); they are scanned periodically")
             }
         },
-        Note::Waiting => "another process has the catalogue open; waiting to record changes".to_owned(),
+        WatchEvent::Waiting => "another process has the catalogue open; waiting to record changes".to_owned(),
     })
 }
 
@@ -169,25 +169,25 @@ pub(super) fn because(reason: StaleReason) -> &'static str {
     }
 }
 
-fn json(note: &Note) -> serde_json::Value {
+fn json(note: &WatchEvent) -> serde_json::Value {
     let at_ms = system::time_ms();
     let dir = |path: &Path| JsonPath::new(path.as_os_str().as_bytes());
     match note {
-        Note::Committed { counts } => {
+        WatchEvent::Committed { counts } => {
             serde_json::json!({ "at_ms": at_ms, "what": "committed", "counts": counts })
         }
-        Note::Scanning { path } => {
+        WatchEvent::Scanning { path } => {
             serde_json::json!({ "at_ms": at_ms, "what": "scanning", "dir": dir(path) })
         }
-        Note::Current { path, watched } => {
+        WatchEvent::Current { path, watched } => {
             serde_json::json!({ "at_ms": at_ms, "what": "current", "dir": dir(path), "watched": watched })
         }
-        Note::Stale { path, reason } => {
+        WatchEvent::Stale { path, reason } => {
             serde_json::json!({ "at_ms": at_ms, "what": "stale", "dir": dir(path), "reason": reason })
         }
-        Note::Limit { watched, error } => {
+        WatchEvent::Limit { watched, error } => {
             serde_json::json!({ "at_ms": at_ms, "what": "limit", "watched": watched, "error": error })
         }
-        Note::Waiting => serde_json::json!({ "at_ms": at_ms, "what": "waiting" }),
+        WatchEvent::Waiting => serde_json::json!({ "at_ms": at_ms, "what": "waiting" }),
     }
 }

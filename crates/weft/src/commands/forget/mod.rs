@@ -6,7 +6,8 @@ mod print;
 use std::ffi::OsString;
 
 use archive::question::{
-    Forget, LedgerState, Purge, TakeDown, Takedowns, TakedownsBody, TakenDownBody, Takes, UndoTakedown,
+    Forget, LedgerState, Purge, TakeDown, TakedownSelector, Takedowns, TakedownsBody, TakenDownBody,
+    UndoTakedown,
 };
 use archive::{Archive, OpenSettings};
 
@@ -87,15 +88,15 @@ struct Which {
 
 impl Which {
     /// Returns the selection to take down; `None` for the other actions.
-    fn takes(&self) -> Option<Takes> {
+    fn takes(&self) -> Option<TakedownSelector> {
         if !self.input.is_empty() {
             let names = self.input.iter().map(|name| ask::input_name(name));
-            return Some(Takes::Inputs(names.collect()));
+            return Some(TakedownSelector::Inputs(names.collect()));
         }
-        let url = self.url.clone().map(Takes::Url);
-        url.or_else(|| self.prefix.clone().map(Takes::Prefix))
-            .or_else(|| self.collection.clone().map(Takes::Collection))
-            .or_else(|| self.before.clone().map(Takes::Before))
+        let url = self.url.clone().map(TakedownSelector::Url);
+        url.or_else(|| self.prefix.clone().map(TakedownSelector::Prefix))
+            .or_else(|| self.collection.clone().map(TakedownSelector::Collection))
+            .or_else(|| self.before.clone().map(TakedownSelector::Before))
     }
 }
 
@@ -118,8 +119,13 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     }
 }
 
-fn take_down(archive: &Archive, takes: Takes, args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    if let Takes::Url(url) | Takes::Prefix(url) = &takes {
+fn take_down(
+    archive: &Archive,
+    takes: TakedownSelector,
+    args: &Args,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    if let TakedownSelector::Url(url) | TakedownSelector::Prefix(url) = &takes {
         ask::note_www(url);
     }
     let answer = archive.ask(TakeDown {

@@ -15,7 +15,7 @@ pub(in crate::commands) fn expand(inputs: &[OsString], sources: &Sources) -> any
     for input in inputs {
         let path = &path_of(&path_or_escaped(input, Path::new("")));
         if let Some(address) = input.to_str().filter(|input| is_address(input)) {
-            let address = &sources.plain(address);
+            let address = &sources.without_secrets(address);
             let found = sources
                 .expand(address)
                 .with_context(|| format!("find {address}"))?;

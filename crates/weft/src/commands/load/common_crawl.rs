@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use cdx::{MatchType, url_and_match};
 use data_encoding::HEXLOWER;
-use inputs::common_crawl::{Crawl, CrawlError, Fetched, Filtered, Kind, Line};
+use inputs::common_crawl::{Crawl, CrawlError, FetchReport, FilterReport, Kind, Line};
 use sha2::{Digest as _, Sha256};
 use urlkey::KeyRange;
 use warc::{Compression, Draft, Writer};
@@ -255,7 +255,7 @@ impl Fetcher<'_> {
                 open,
                 CONNECTIONS,
                 out,
-                &mut |fetched: Fetched| {
+                &mut |fetched: FetchReport| {
                     if fetched.records >= told + 500 {
                         told = fetched.records;
                         progress_line(&format!(
@@ -295,7 +295,7 @@ impl Fetcher<'_> {
                 let input = open(&address).with_context(|| format!("read {address}"))?;
                 self.make(&file, |out| {
                     let ranges = &self.selection.ranges;
-                    let goes_on = &mut |filtered: Filtered| {
+                    let goes_on = &mut |filtered: FilterReport| {
                         if filtered.read.is_multiple_of(TOLD_EVERY_RECORDS) {
                             progress_line(&format!(
                                 "{address}: {} records read, {} kept",

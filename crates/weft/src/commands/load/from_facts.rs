@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow, bail};
-use archive::{DocumentScope, FactLine, FromFacts, OpenSettings};
+use archive::{DocumentScope, FactsImport, ImportLine, OpenSettings};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Args;
@@ -30,7 +30,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let begun = system::now();
     let mut export = Export::start(tables, context)?;
-    let Some(FactLine::Tables {
+    let Some(ImportLine::Tables {
         links,
         texts,
         captures,
@@ -41,10 +41,7 @@ pub(super) fn run(
         export.end()?;
         bail!("{} contains no fact tables of an archive", tables.display());
     };
-    if args
-        .links
-        .is_some_and(|asked| extract::LinkScope::from(asked) != links)
-    {
+    if args.links.is_some_and(|asked| asked != links) {
         return Err(WrongUse(format!(
             "the tables in {} have {} links: --links cannot select others",
             tables.display(),
@@ -85,7 +82,7 @@ pub(super) fn run(
 }
 
 fn print(
-    done: &FromFacts,
+    done: &FactsImport,
     texts: bool,
     inputs_failed: u64,
     took: Duration,
@@ -183,9 +180,9 @@ struct Lines {
 }
 
 impl Iterator for Lines {
-    type Item = Result<FactLine, String>;
+    type Item = Result<ImportLine, String>;
 
-    fn next(&mut self) -> Option<Result<FactLine, String>> {
+    fn next(&mut self) -> Option<Result<ImportLine, String>> {
         self.line.clear();
         match self.out.read_until(b'\n', &mut self.line) {
             Ok(0) => None,
@@ -223,7 +220,7 @@ impl Progress {
         }
     }
 
-    fn show(&mut self, done: &FromFacts) {
+    fn show(&mut self, done: &FactsImport) {
         let read = done.captures_read();
         self.bar.set_position(read);
         if self.bar.is_hidden() && system::since(self.last) >= LINE_INTERVAL {

@@ -19,7 +19,7 @@ use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use inputs::LoadInput;
-use inputs::{FoundInput, found_inputs, is_address, is_local_member, path_of};
+use inputs::{ResolvedInput, is_address, is_local_member, path_of, resolve_inputs};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use store::{Condition, Key, Meta, Protect, Protection, Put, Retention, Store, StoreError, bucket};
@@ -57,7 +57,7 @@ pub(super) fn keep(
 ) -> anyhow::Result<(Vec<LoadInput>, u64)> {
     bucket::check_name(bucket).map_err(|error| WrongUse(error.to_string()))?;
     let sources = context.remote_inputs.sources();
-    let found = found_inputs(&request.inputs, &request.allow_elsewhere, &sources);
+    let found = resolve_inputs(&request.inputs, &request.allow_elsewhere, &sources);
     report_problems(&found, bucket, context)?;
     // The check may have opened the store's volumes, which only one process can have open.
     context.remote_inputs.close();
@@ -73,7 +73,7 @@ pub(super) fn keep(
             if is_address(&location) {
                 kept.push(LoadInput {
                     name: input.name,
-                    path: sources.as_given(&location),
+                    path: sources.with_secrets(&location),
                 });
                 continue;
             }
@@ -104,7 +104,7 @@ pub(super) fn keep(
 
 /// Checks all inputs before anything is written. An unreadable input or a duplicate name is
 /// reported now, and the store stays unchanged.
-fn report_problems(found: &[FoundInput], bucket: &str, context: &Context) -> anyhow::Result<()> {
+fn report_problems(found: &[ResolvedInput], bucket: &str, context: &Context) -> anyhow::Result<()> {
     let mut named: BTreeMap<String, &str> = BTreeMap::new();
     let mut wrong = 0;
     for input in found {
@@ -137,11 +137,11 @@ fn report_problems(found: &[FoundInput], bucket: &str, context: &Context) -> any
 }
 
 fn problem_of<'a>(
-    input: &'a FoundInput,
+    input: &'a ResolvedInput,
     bucket: &str,
     named: &mut BTreeMap<String, &'a str>,
 ) -> anyhow::Result<()> {
-    let FoundInput { name, location, .. } = input;
+    let ResolvedInput { name, location, .. } = input;
     let key = Key::new(bucket, &object_name(name)).map_err(|error| WrongUse(error.to_string()))?;
     File::open(path_of(location)).with_context(|| format!("read {name}"))?;
     match named.insert(key.to_string(), name) {

@@ -21,7 +21,7 @@ use archive::question::{
 };
 use archive::{Archive, OpenSettings};
 use inputs::LoadInput;
-use inputs::{FoundInput, Sources, found_inputs, is_address, path_of, path_text, without_secrets};
+use inputs::{ResolvedInput, Sources, is_address, path_of, path_text, resolve_inputs, without_secrets};
 use store::{Retention, RetentionMode};
 
 use crate::ask;
@@ -281,8 +281,8 @@ fn refuse_if_all_missing(request: &LoadRequest, context: &Context) -> anyhow::Re
         return Ok(());
     }
     // The remaining inputs are patterns, which may match something.
-    let found = found_inputs(&request.inputs, &[], &Sources::default());
-    let told = |input: &FoundInput| {
+    let found = resolve_inputs(&request.inputs, &[], &Sources::default());
+    let told = |input: &ResolvedInput| {
         input
             .problem
             .as_ref()

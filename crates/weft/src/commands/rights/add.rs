@@ -1,6 +1,6 @@
 //! `weft rights add`: adds a rule.
 
-use ::access::{Access, Condition, Rule};
+use ::access::{Access, AccessRule, Condition};
 
 use super::{change, print_rule};
 use crate::ask;
@@ -100,7 +100,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     {
         ask::note_www(typed);
     }
-    let rule = Rule {
+    let rule = AccessRule {
         access: if args.access.deny {
             Access::Deny
         } else {

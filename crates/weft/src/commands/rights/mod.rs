@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::access::{Access, Bearer, RightsFile, Rule, Rules, TokensFile};
+use ::access::{Access, AccessRule, AccessRules, AccessRulesFile, TokenHolder, TokensFile};
 use archive::question::{NumberedRule, Rights, RightsBody};
 use serde::Serialize;
 
@@ -130,18 +130,18 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 }
 
 /// Returns the rules file of the archive on the command line.
-fn file(context: &Context) -> anyhow::Result<RightsFile> {
+fn file(context: &Context) -> anyhow::Result<AccessRulesFile> {
     let dir = &context.archive;
     if !dir.join("weft.json").is_file() {
         let dir = dir.display();
         return Err(NotFound(format!("{dir} is not an archive (weft load creates one)")).into());
     }
-    Ok(RightsFile::at(dir.join("rights.toml")))
+    Ok(AccessRulesFile::at(dir.join("rights.toml")))
 }
 
 fn change<T>(
     context: &Context,
-    change: impl FnOnce(&mut Rules) -> Result<T, anyhow::Error>,
+    change: impl FnOnce(&mut AccessRules) -> Result<T, anyhow::Error>,
 ) -> anyhow::Result<T> {
     if context.read_only {
         return Err(WrongUse("this command writes to the archive: run it without --read-only".into()).into());
@@ -153,7 +153,7 @@ fn change<T>(
 struct NumberedRow<'r> {
     number: usize,
     #[serde(flatten)]
-    rule: &'r Rule,
+    rule: &'r AccessRule,
 }
 
 #[derive(Serialize)]
@@ -215,7 +215,7 @@ fn rules_with_counts(context: &Context) -> anyhow::Result<RightsBody> {
 }
 
 /// Returns the rules from the file alone, for an archive that does not answer.
-fn rules_without_counts(rules: &Rules) -> RightsBody {
+fn rules_without_counts(rules: &AccessRules) -> RightsBody {
     let now_ms = system::time_ms();
     let numbered = (1..).zip(&rules.rules).map(|(number, rule)| NumberedRule {
         number,
@@ -242,7 +242,12 @@ fn rm(number: usize, context: &mut Context) -> anyhow::Result<Outcome> {
     print_rule("removed", number, &removed, context)
 }
 
-fn print_rule(what: &str, number: usize, rule: &Rule, context: &mut Context) -> anyhow::Result<Outcome> {
+fn print_rule(
+    what: &str,
+    number: usize,
+    rule: &AccessRule,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
     if context.json {
         context.out.json(&NumberedRow { number, rule })?
     } else {
@@ -272,15 +277,15 @@ fn default(args: &DefaultArgs, context: &mut Context) -> anyhow::Result<Outcome>
 fn token(args: TokenArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     let file = TokensFile::at(args.tokens);
     if args.withdraw {
-        file.withdraw(&args.name)?;
+        file.revoke(&args.name)?;
         writeln!(context.out, "token {} is withdrawn", clean(&args.name))?;
         return Ok(Outcome::Done);
     }
-    let bearer = Bearer {
+    let bearer = TokenHolder {
         groups: args.groups.into_iter().collect(),
         is_admin: args.admin,
     };
-    let token = file.make_for(&args.name, bearer, args.until)?;
+    let token = file.issue_for(&args.name, bearer, args.until)?;
     if context.json {
         context
             .out

@@ -1,10 +1,10 @@
 //! Formats rules in one line.
 
-use ::access::{Access, Rule};
+use ::access::{Access, AccessRule};
 use archive::question::NumberedRule;
 
 /// Formats a rule as `deny prefix com,example)/ for readers except staff (why)`.
-pub(super) fn rule_text(rule: &Rule) -> String {
+pub(super) fn rule_text(rule: &AccessRule) -> String {
     let mut words = vec![match rule.access {
         Access::Allow => "allow".to_owned(),
         Access::Deny => "deny".to_owned(),

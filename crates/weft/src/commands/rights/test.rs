@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ::access::{Access, Rules};
+use ::access::{Access, AccessRules};
 use archive::question::{RightsTest, RightsTestBody};
 
 use super::{file, rule_text};
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(if all_seen { Outcome::Done } else { Outcome::Losses })
 }
 
-fn print(tested: &RightsTestBody, rules: &Rules, context: &mut Context) -> anyhow::Result<()> {
+fn print(tested: &RightsTestBody, rules: &AccessRules, context: &mut Context) -> anyhow::Result<()> {
     let (url_key, groups) = (clean(&tested.url_key), tested.groups.to_string());
     writeln!(context.out, "{url_key} as {}", clean(&groups))?;
     for capture in &tested.captures {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use archive::question::SearchQuestion;
-use export::{ExportFormat, Exported};
+use export::{ExportFormat, ExportReport};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::ask;
@@ -98,7 +98,7 @@ pub(in crate::commands) fn bar(to_file: bool) -> ProgressBar {
 /// Reports on standard error what could not be written, so that standard output contains only
 /// results.
 pub(in crate::commands) fn report(
-    exported: &Exported,
+    exported: &ExportReport,
     path: Option<&Path>,
     [one, many]: [&str; 2],
     context: &mut Context,

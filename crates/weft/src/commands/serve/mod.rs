@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::gateway::{Gateway, GatewayArgs};
 use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::remote_inputs::PROGRAM as CACHE_PROGRAM;
-use crate::s3_face::{Face, FaceArgs, KEYS_FILE};
+use crate::s3_server::{KEYS_FILE, S3Server, S3ServerArgs};
 use crate::sql_program::{PROGRAM, SqlProgram};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
@@ -98,7 +98,7 @@ pub(crate) struct Args {
     cluster: ClusterArgs,
 
     #[command(flatten)]
-    face: FaceArgs,
+    s3_server: S3ServerArgs,
 
     #[command(flatten)]
     gateway: GatewayArgs,
@@ -146,7 +146,7 @@ impl Args {
 
 /// Runs `weft serve`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    if args.face.s3.is_some() && args.place().is_none() && !args.gateway.is_given() {
+    if args.s3_server.s3.is_some() && args.place().is_none() && !args.gateway.is_given() {
         return Err(WrongUse(
             "--s3 requires a store: --volume DIR (once per disk) or --store-config, or --upstream for a \
              remote store"
@@ -189,10 +189,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         None
     };
     let node = match args.place() {
-        Some(place) => Some(StoreNode::start(&place, &args.face, keys.clone())?),
+        Some(place) => Some(StoreNode::start(&place, &args.s3_server, keys.clone())?),
         None => None,
     };
-    let gateway = Gateway::start(&args.gateway, &args.face, keys, &cache)?;
+    let gateway = Gateway::start(&args.gateway, &args.s3_server, keys, &cache)?;
     let served = OtherServices {
         store: node.as_ref().map(StoreNode::storage),
         gateway: gateway.as_ref().map(Gateway::counts),
@@ -276,7 +276,7 @@ fn announce(
     if context.json {
         let address = server.address().to_string();
         let store = node.map(|node| node.running().address().to_string());
-        let s3 = node.and_then(StoreNode::face).map(Face::to_json);
+        let s3 = node.and_then(StoreNode::s3_server).map(S3Server::to_json);
         let s3 = s3.or_else(|| gateway.map(Gateway::to_json));
         context.out.json(&serde_json::json!({
             "archive": archive,

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ::catalogue::{FileSeen, Format, Note, Progress, Watch, WatchError, WatchSettings};
+use ::catalogue::{Format, ObservedFile, Progress, Watch, WatchError, WatchEvent, WatchSettings};
 use anyhow::Context as _;
 use archive::Archive;
 use archive::question::{InputState, JobBody, JobState, LedgerRow, LoadRequest};
@@ -136,7 +136,7 @@ impl FolderWatch {
     fn begin(&self) -> Result<Watch, WatchError> {
         let watch = Watch::begin(&self.catalogue, &self.dirs, WatchSettings::default())?;
         let seen = self.seen.clone();
-        watch.tell_files(is_input, move |FileSeen { path, attributes }| {
+        watch.observe_files(is_input, move |ObservedFile { path, attributes }| {
             let stamp = FileStamp {
                 size_bytes: attributes.size_bytes,
                 modified_ns: attributes.modified_ns,
@@ -159,7 +159,7 @@ impl FolderWatch {
                     if let Some(line) = watch_note_text(&note) {
                         progress_line(&line);
                     }
-                    if let Note::Current { .. } = note {
+                    if let WatchEvent::Current { .. } = note {
                         delay = Duration::ZERO;
                     }
                 })

@@ -7,7 +7,7 @@ use cluster::ConnectSettings;
 
 use crate::context::Context;
 use crate::outcome::{Outcome, WrongUse};
-use crate::s3_face::{Face, FaceArgs, KEYS_FILE};
+use crate::s3_server::{KEYS_FILE, S3Server, S3ServerArgs};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::store_node::StoreNode;
@@ -26,14 +26,14 @@ cluster.toml files.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
-    face: FaceArgs,
+    s3_server: S3ServerArgs,
 }
 
 /// Runs `weft store serve`.
 pub(super) fn run(args: &Args, place: &ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     let stop = Stop::listen()?;
     let keys = keys_file(args, place)?;
-    let node = StoreNode::start(place, &args.face, keys)?;
+    let node = StoreNode::start(place, &args.s3_server, keys)?;
     announce(&node, context)?;
     stop.wait();
     progress_line("stopping (press Ctrl-C again to stop at once)");
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, place: &ConnectSettings, context: &mut Context) -
 fn keys_file(args: &Args, place: &ConnectSettings) -> Result<PathBuf, WrongUse> {
     match place {
         ConnectSettings::Node(file) => Ok(file.with_file_name(KEYS_FILE)),
-        _ if args.face.s3.is_some() && args.face.s3_keys.is_none() => Err(WrongUse(
+        _ if args.s3_server.s3.is_some() && args.s3_server.s3_keys.is_none() => Err(WrongUse(
             "--s3 requires --s3-keys FILE, the file for its keys".into(),
         )),
         _ => Ok(PathBuf::from(KEYS_FILE)),
@@ -63,7 +63,7 @@ fn announce(node: &StoreNode, context: &mut Context) -> anyhow::Result<()> {
             "address": running.address().to_string(),
             "layout": store.cluster().topology().layouts.current.number,
             "unplaced": running.unplaced(),
-            "s3": node.face().map(Face::to_json),
+            "s3": node.s3_server().map(S3Server::to_json),
         }))?;
     } else {
         writeln!(context.out, "{}", node.announcement())?;

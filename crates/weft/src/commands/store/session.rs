@@ -9,7 +9,7 @@ use anyhow::bail;
 use cluster::{
     ConnectError, ConnectSettings, Connection, NodeSettings, VolumeSettings, connect, connect_or_begin,
 };
-use store::{Reading, Store, Topology};
+use store::{ReadMode, Store, Topology};
 
 use crate::outcome::NotFound;
 use crate::stderr::progress_line;
@@ -43,8 +43,8 @@ impl Session {
     /// Returns the store.
     pub(crate) fn store(&self) -> Store {
         let any = self.reads_any.load(Ordering::Relaxed);
-        let reading = if any { Reading::Any } else { Reading::Current };
-        self.connection.store().reading_as(reading)
+        let reading = if any { ReadMode::Any } else { ReadMode::Current };
+        self.connection.store().with_read_mode(reading)
     }
 
     /// Sets whether reads accept any reachable version from now on.
@@ -59,7 +59,7 @@ impl Session {
 
     /// Returns given directories that the running process does not have open.
     pub(crate) fn unopened_volumes(&self) -> &[std::path::PathBuf] {
-        self.connection.strangers()
+        self.connection.unopened_volumes()
     }
 
     /// Returns the current state of the cluster.

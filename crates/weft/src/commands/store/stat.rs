@@ -6,7 +6,7 @@ use std::io::Write;
 use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
 use serde::Serialize;
-use store::{Held, Key, Meta, Protection, ReplicaState, Topology, VolumeId};
+use store::{Key, Meta, Protection, ReplicaEntry, ReplicaState, Topology, VolumeId};
 
 use super::key;
 use super::retention::ProtectionBody;
@@ -154,7 +154,7 @@ async fn replicas(session: &Session, key: &Key, meta: &Meta) -> Vec<Replica> {
     replicas
 }
 
-fn state_of(found: Option<&Held>, complete: bool, meta: &Meta) -> (CopyState, String) {
+fn state_of(found: Option<&ReplicaEntry>, complete: bool, meta: &Meta) -> (CopyState, String) {
     match found {
         None if complete => (CopyState::Missing, String::new()),
         None => (CopyState::NotKnown, "the volume is being rebuilt".to_owned()),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use inputs::path_text;
 use serde::Serialize;
 use warc::Compression;
-use warc_tools::dedup::{self, Deduplicated};
+use warc_tools::dedup::{self, DedupReport};
 
 use super::output::{CompressionArgs, Progress, check_out_dir, size_bytes};
 use crate::context::Context;
@@ -41,7 +41,7 @@ pub(super) struct Args {
 struct Report {
     out: String,
     #[serde(flatten)]
-    numbers: Deduplicated,
+    numbers: DedupReport,
 }
 
 /// Runs `weft warc dedup`.

@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 use extract::PayloadReader;
 use serde::Serialize;
 use warc::{Input, Kind};
-use warc_tools::extract::{Found, Which, find, open, whole};
+use warc_tools::extract::{FoundRecord, Selector, find, open, uncompressed_reader};
 
 use super::output::{Progress, check_out};
 use crate::commands::inspect::files;
@@ -130,27 +130,27 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 }
 
 impl WhichArgs {
-    fn which(&self) -> Which {
+    fn which(&self) -> Selector {
         match (self.offset, &self.record_id, &self.url) {
-            (Some(offset), ..) => Which::At(offset),
-            (_, Some(id), _) => Which::Id(id.clone()),
-            (_, _, url) => Which::Url(url.clone().unwrap_or_default()),
+            (Some(offset), ..) => Selector::At(offset),
+            (_, Some(id), _) => Selector::Id(id.clone()),
+            (_, _, url) => Selector::Url(url.clone().unwrap_or_default()),
         }
     }
 
     fn described(&self) -> String {
         match self.which() {
-            Which::At(offset) => format!("at offset {offset}"),
-            Which::Id(id) => format!("with the id {id}"),
-            Which::Url(url) => format!("of {url}"),
+            Selector::At(offset) => format!("at offset {offset}"),
+            Selector::Id(id) => format!("with the id {id}"),
+            Selector::Url(url) => format!("of {url}"),
         }
     }
 }
 
 /// Narrows `found` to the one record whose payload or headers to write.
-fn choose_one(found: &mut Vec<Found>, args: &Args) -> anyhow::Result<()> {
+fn choose_one(found: &mut Vec<FoundRecord>, args: &Args) -> anyhow::Result<()> {
     let has_content =
-        |found: &Found| matches!(found.kind, Kind::Response | Kind::Resource | Kind::Conversion);
+        |found: &FoundRecord| matches!(found.kind, Kind::Response | Kind::Resource | Kind::Conversion);
     if args.which.url.is_some() && found.iter().any(has_content) {
         found.retain(has_content);
     }
@@ -178,7 +178,7 @@ fn choose_one(found: &mut Vec<Found>, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn row(found: &Found) -> Row<'_> {
+fn row(found: &FoundRecord) -> Row<'_> {
     let defect = |defect: &warc::Defect| format!("{}: {}", defect.reason, defect.detail);
     Row {
         offset: found.offset,
@@ -193,7 +193,7 @@ fn row(found: &Found) -> Row<'_> {
 /// Writes to a file, which gets its name when it is complete.
 fn write_file(
     input: (&Arc<dyn Input>, &str),
-    found: &[Found],
+    found: &[FoundRecord],
     args: &Args,
     out: &Path,
 ) -> anyhow::Result<()> {
@@ -206,7 +206,7 @@ fn write_file(
 
 fn write(
     (input, name): (&Arc<dyn Input>, &str),
-    found: &[Found],
+    found: &[FoundRecord],
     part: &Part,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
@@ -221,13 +221,13 @@ fn write(
         } else if part.stored {
             io::copy(&mut warc::raw_from(Arc::clone(input), name, found.offset)?, out)?;
         } else {
-            io::copy(&mut whole(input, name, found)?, out)?;
+            io::copy(&mut uncompressed_reader(input, name, found)?, out)?;
         }
     }
     Ok(())
 }
 
-fn print_damage(location: &str, found: &[Found]) -> Outcome {
+fn print_damage(location: &str, found: &[FoundRecord]) -> Outcome {
     let mut outcome = Outcome::Done;
     for found in found {
         for defect in &found.defects {

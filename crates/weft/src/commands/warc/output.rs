@@ -145,7 +145,7 @@ impl Progress {
         &self,
         name: &str,
         size_bytes: u64,
-        step: impl FnOnce(&mut warc_tools::Each<'_>) -> Result<T, WriteError>,
+        step: impl FnOnce(&mut warc_tools::Progress<'_>) -> Result<T, WriteError>,
     ) -> Result<T, WriteError> {
         let bar: ProgressBar = content::bar(name, Some(size_bytes), self.quiet);
         let result = step(&mut |at| {
@@ -159,14 +159,14 @@ impl Progress {
     /// Reads the written file back and renames it into place.
     pub(super) fn put(&self, written: Written, force: bool) -> Result<(), WriteError> {
         let size_bytes = written.size_bytes();
-        let proved = self.step("verifying", size_bytes, |each| written.prove(each))?;
+        let proved = self.step("verifying", size_bytes, |each| written.verify(each))?;
         proved.put(force)
     }
 
     /// Reads the written files back and renames their folder into place.
     pub(super) fn put_folder(&self, written: WrittenFolder) -> Result<(), WriteError> {
         let size_bytes = written.size_bytes();
-        let proved = self.step("verifying", size_bytes, |each| written.prove(each))?;
+        let proved = self.step("verifying", size_bytes, |each| written.verify(each))?;
         proved.put()
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use inputs::path_text;
 use serde::Serialize;
-use warc_tools::recompress::{self, Recompressed};
+use warc_tools::recompress::{self, RecompressReport};
 
 use super::output::{CompressionArgs, Progress, check_out, size_bytes};
 use crate::context::Context;
@@ -52,7 +52,7 @@ struct Report {
     /// Size of the dictionary, uncompressed.
     dictionary_bytes: Option<u64>,
     #[serde(flatten)]
-    numbers: Recompressed,
+    numbers: RecompressReport,
 }
 
 /// Runs `weft warc recompress`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use inputs::path_text;
 use serde::Serialize;
-use warc_tools::repair::{self, Mend, Piece, Repaired, quarantine_paths};
+use warc_tools::repair::{self, QuarantinedPiece, RecordRepair, RepairReport, quarantine_paths};
 
 use super::output::{CompressionArgs, Progress, check_out, size_bytes};
 use crate::context::Context;
@@ -46,7 +46,7 @@ struct Report {
     /// Absent if no record could be kept.
     out: Option<String>,
     #[serde(flatten)]
-    repaired: Repaired,
+    repaired: RepairReport,
 }
 
 /// Runs `weft warc repair`.
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let (written, repaired) = progress.step("mending", size_bytes(&args.input), |each| {
         repair::write(&args.input, &args.out, compression, each)
     })?;
-    let proved = progress.step("verifying", written.size_bytes(), |each| written.prove(each))?;
+    let proved = progress.step("verifying", written.size_bytes(), |each| written.verify(each))?;
     proved.put(args.force)?;
     let is_lossless = repaired.quarantine.is_empty() && repaired.records_cut == 0 && repaired.records > 0;
     let report = Report {
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 
 fn print(args: &Args, report: &Report, context: &mut Context) -> anyhow::Result<()> {
     let (out, repaired) = (&mut context.out, &report.repaired);
-    for Mend {
+    for RecordRepair {
         offset,
         record_id,
         reasons,
@@ -91,7 +91,7 @@ fn print(args: &Args, report: &Report, context: &mut Context) -> anyhow::Result<
         let id = record_id.as_deref().unwrap_or_default();
         writeln!(out, "at {offset}: {}: {done} {}", reasons.join(", "), clean(id))?;
     }
-    for Piece {
+    for QuarantinedPiece {
         offset,
         length,
         reason,

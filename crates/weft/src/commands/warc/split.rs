@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::TypedValueParser;
 use inputs::path_text;
 use serde::Serialize;
-use warc_tools::split::{self, By, How, Split};
+use warc_tools::split::{self, SplitKey, SplitLimit, SplitReport};
 
 use super::output::{CompressionArgs, Progress, check_out_dir, size_bytes};
 use crate::context::Context;
@@ -42,17 +42,17 @@ pub(super) struct Args {
     records: Option<u64>,
     /// Make one part per host, record type or day
     #[arg(long, value_parser = keys(), group = "how")]
-    by: Option<By>,
+    by: Option<SplitKey>,
     #[command(flatten)]
     compression: CompressionArgs,
 }
 
 /// Returns the parser of keys by which records are grouped.
-fn keys() -> impl TypedValueParser<Value = By> {
+fn keys() -> impl TypedValueParser<Value = SplitKey> {
     choice([
-        (described("host", "The host of their URL"), By::Host),
-        (described("type", "Their type"), By::Type),
-        (described("date", "The day of their date"), By::Date),
+        (described("host", "The host of their URL"), SplitKey::Host),
+        (described("type", "Their type"), SplitKey::Type),
+        (described("date", "The day of their date"), SplitKey::Date),
     ])
 }
 
@@ -61,7 +61,7 @@ struct Report {
     input: String,
     out: String,
     #[serde(flatten)]
-    split: Split,
+    split: SplitReport,
 }
 
 /// Runs `weft warc split`.
@@ -88,16 +88,16 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 
 impl Args {
     /// Returns where a part ends. clap ensures that exactly one of the flags is given.
-    fn how(&self) -> How {
+    fn how(&self) -> SplitLimit {
         match (self.size, self.records, self.by) {
-            (Some(bytes), ..) => How::Size(bytes),
-            (_, Some(records), _) => How::Records(records),
-            (.., by) => How::By(by.unwrap_or(By::Host)),
+            (Some(bytes), ..) => SplitLimit::Size(bytes),
+            (_, Some(records), _) => SplitLimit::Records(records),
+            (.., by) => SplitLimit::By(by.unwrap_or(SplitKey::Host)),
         }
     }
 }
 
-fn print(dir: &Path, split: &Split, context: &mut Context) -> anyhow::Result<()> {
+fn print(dir: &Path, split: &SplitReport, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
     for part in &split.parts {
         let path = clean(&path_text(&dir.join(&part.name)));

@@ -113,7 +113,7 @@ fn the_store_page_shows_it() {
 }
 
 #[test]
-fn the_first_start_of_the_s3_face_makes_a_key_and_shows_it_once() {
+fn the_first_start_of_the_s3_server_makes_a_key_and_shows_it_once() {
     let kept = Kept::new();
     let arguments = [&SERVE as &[&str], &["--s3", "127.0.0.1:0"]].concat();
     let mut served = Served::start_with(&kept.place, &arguments);
@@ -125,7 +125,7 @@ fn the_first_start_of_the_s3_face_makes_a_key_and_shows_it_once() {
         "{s3}"
     );
     let address = s3["address"].as_str().expect("an address").to_owned();
-    std::net::TcpStream::connect(&address).expect("the face listens");
+    std::net::TcpStream::connect(&address).expect("the S3 server listens");
     assert_eq!(served.stop(), Some(0));
     let keys = std::fs::read_to_string(kept.place.path("weft-archive/s3-keys.toml")).expect("a keys file");
     assert!(
@@ -137,7 +137,7 @@ fn the_first_start_of_the_s3_face_makes_a_key_and_shows_it_once() {
     assert_eq!(again.stop(), Some(0));
     assert!(
         std::net::TcpStream::connect(&address).is_err(),
-        "the face is closed"
+        "the S3 server is closed"
     );
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::catalogue::{ActRow, Catalogue};
 use anyhow::Context as _;
 use cluster::ConnectSettings;
-use policy::{Action, Plan, Policy, Ran, RunSettings, Shelf};
+use policy::{Action, CopyStore, FinishedRun, Plan, Policy, RunSettings};
 
 use super::shelf::StoreShelf;
 use crate::commands::store::session::{StoreMode, with_store_until};
@@ -60,7 +60,7 @@ impl<'a> Job<'a> {
         self,
         stop: &Stop,
         each: &mut dyn FnMut(&ActRow) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Ran> {
+    ) -> anyhow::Result<FinishedRun> {
         let Job {
             catalogue,
             policy,
@@ -83,10 +83,10 @@ fn act(
     catalogue: &Arc<Catalogue>,
     policy: &Policy,
     plan: Plan,
-    shelf: Option<&dyn Shelf>,
+    shelf: Option<&dyn CopyStore>,
     stop: &Stop,
     each: &mut dyn FnMut(&ActRow) -> anyhow::Result<()>,
-) -> anyhow::Result<Ran> {
+) -> anyhow::Result<FinishedRun> {
     let flag = AtomicBool::new(false);
     let (sender, acts) = std::sync::mpsc::channel::<ActRow>();
     let ran = std::thread::scope(|scope| {
@@ -96,7 +96,7 @@ fn act(
                 let _ = sender.send(act.clone());
             };
             let mut settings = RunSettings {
-                shelf,
+                store: shelf,
                 stop: &flag,
                 each: &mut send,
             };

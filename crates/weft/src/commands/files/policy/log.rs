@@ -78,7 +78,7 @@ fn print(run: u64, act: u64, row: &ActRow, context: &mut Context) -> anyhow::Res
             "at_ms": row.at_ms,
             "path": JsonPath::new(&row.path),
             "to": (!row.to.is_empty()).then(|| JsonPath::new(&row.to)),
-            "size_bytes": row.seen.size_bytes,
+            "size_bytes": row.version.size_bytes,
             "why": row.why,
         }))?;
         return Ok(());

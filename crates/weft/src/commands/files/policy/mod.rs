@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ::catalogue::ActState;
 use anyhow::Context as _;
-use policy::{Names, Policy, Rules, RunError};
+use policy::{NameResolver, Policy, Rules, RunError};
 
 use super::{JsonPath, display_path, open};
 use crate::commands::store::session::{Session, StoreMode, with_store};
@@ -170,7 +170,7 @@ pub(crate) fn read(file: Option<&Path>, archive: &Path) -> anyhow::Result<(PathB
         }
         text => text.with_context(|| format!("read {}", path.display()))?,
     };
-    let names = Names {
+    let names = NameResolver {
         user: &|name| uid(name).ok(),
         group: &|name| gid(name).ok(),
         bucket: &|name| store::bucket::check_name(name).map_err(|error| error.to_string()),

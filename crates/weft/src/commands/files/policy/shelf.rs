@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use futures_util::{StreamExt, stream};
-use policy::{Shelf, Shelved};
+use policy::{CopyStore, ObjectState};
 use store::upkeep::right_replicas;
 use store::{ByteStream, Condition, Key, Meta, Put, Store, StoreError, Topology};
 use tokio::io::AsyncReadExt;
@@ -78,7 +78,7 @@ fn stamp(file: &Metadata) -> (u64, [i64; 4]) {
     (file.len(), times)
 }
 
-impl Shelf for StoreShelf {
+impl CopyStore for StoreShelf {
     fn find(&self, address: &str) -> Result<Option<[u8; 32]>, String> {
         let key = key_of(address)?;
         let meta = self.runtime.block_on(self.meta(&key))?;
@@ -103,13 +103,13 @@ impl Shelf for StoreShelf {
         })
     }
 
-    fn verify(&self, address: &str) -> Result<Option<Shelved>, String> {
+    fn verify(&self, address: &str) -> Result<Option<ObjectState>, String> {
         let key = key_of(address)?;
         self.runtime.block_on(async {
             let Some(meta) = self.meta(&key).await? else {
                 return Ok(None);
             };
-            Ok(Some(Shelved {
+            Ok(Some(ObjectState {
                 sha256: meta.digests.sha256,
                 replicas: right_replicas(&self.topology, &meta).await,
             }))

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use ::catalogue::{ActRow, ActState};
-use policy::{Plan, Policy, Ran};
+use policy::{FinishedRun, Plan, Policy};
 
 use super::sum;
 use crate::commands::files::times::shown_ms;
@@ -110,7 +110,7 @@ pub(super) fn act(act: &ActRow, lines: &mut usize, most: usize, context: &mut Co
 }
 
 /// Prints how a run ended.
-pub(super) fn ran(ran: &Ran, unshown: usize, context: &mut Context) -> anyhow::Result<()> {
+pub(super) fn ran(ran: &FinishedRun, unshown: usize, context: &mut Context) -> anyhow::Result<()> {
     let row = &ran.row;
     if context.json {
         return Ok(context.out.json(&json(ran.number, row))?);
@@ -133,7 +133,7 @@ pub(super) fn ran(ran: &Ran, unshown: usize, context: &mut Context) -> anyhow::R
 }
 
 /// Summarises a run in one line.
-pub(crate) fn line(ran: &Ran) -> String {
+pub(crate) fn line(ran: &FinishedRun) -> String {
     let row = &ran.row;
     format!(
         "run {}: {} {} done, {} skipped, {} failed",

@@ -1,4 +1,4 @@
-//! Inputs in an S3 store: our own face, used like any store.
+//! Inputs in an S3 store: our own S3 server, used like any store.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,42 +16,42 @@ use crate::fixture;
 use crate::serve::Served;
 use crate::support::{Place, Run, json_lines};
 
-/// A store with two volumes and its face.
-pub(crate) struct Face {
+/// A store with two volumes and its S3 server.
+pub(crate) struct S3Store {
     runtime: Runtime,
     node: RunningNode,
-    face: s3::Running,
+    s3: s3::Running,
     endpoint: String,
 }
 
-impl Face {
-    pub(crate) fn start(place: &Place) -> Face {
-        Face::start_with(place, None)
+impl S3Store {
+    pub(crate) fn start(place: &Place) -> S3Store {
+        S3Store::start_with(place, None)
     }
 
-    /// Starts the face, with TLS if certificate files are given.
-    pub(crate) fn start_with(place: &Place, tls: Option<s3::TlsFiles>) -> Face {
+    /// Starts the S3 server, with TLS if certificate files are given.
+    pub(crate) fn start_with(place: &Place, tls: Option<s3::TlsFiles>) -> S3Store {
         let runtime = Runtime::new().expect("threads");
         let volumes = ["v1", "v2"].map(|name| VolumeSettings::at(place.path(name)));
         let listen = "127.0.0.1:0".parse().expect("an address");
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let mut face = s3::Settings::at(listen, place.path("keys.toml"));
-        face.tls = tls;
-        let (node, face) = runtime.block_on(async {
+        let mut s3 = s3::Settings::at(listen, place.path("keys.toml"));
+        s3.tls = tls;
+        let (node, s3) = runtime.block_on(async {
             let settings = NodeSettings {
                 upkeep: None,
                 ..NodeSettings::of_volumes(volumes.to_vec())
             };
             let node = start(settings).await.expect("a node");
-            let face = s3::serve(face, node.store()).await.expect("a face");
-            (node, face)
+            let s3 = s3::serve(s3, node.store()).await.expect("an S3 server");
+            (node, s3)
         });
         // The host name in the test certificates.
-        let endpoint = format!("{scheme}://localhost:{}", face.address().port());
-        Face {
+        let endpoint = format!("{scheme}://localhost:{}", s3.address().port());
+        S3Store {
             runtime,
             node,
-            face,
+            s3,
             endpoint,
         }
     }
@@ -74,7 +74,7 @@ impl Face {
             .expect("a delete");
     }
 
-    /// Runs the program with or without the keys of the face.
+    /// Runs the program with or without the keys of the S3 server.
     pub(crate) fn run(&self, place: &Place, keys: bool, arguments: &[&str]) -> Run {
         let mut command = self.command(place, arguments);
         if !keys {
@@ -85,7 +85,7 @@ impl Face {
         Run::of(command.output().expect("the program starts"))
     }
 
-    /// Returns the program with the address and keys of the face in its environment.
+    /// Returns the program with the address and keys of the S3 server in its environment.
     pub(crate) fn command(&self, place: &Place, arguments: &[&str]) -> Command {
         let mut command = place.command(arguments);
         let [endpoint, id, secret] = self.access();
@@ -98,13 +98,13 @@ impl Face {
 
     /// Returns the address, the key id and the secret.
     pub(crate) fn access(&self) -> [String; 3] {
-        let pair = self.face.new_key().expect("a new key");
+        let pair = self.s3.new_key().expect("a new key");
         [self.endpoint.clone(), pair.id.clone(), pair.secret.clone()]
     }
 
     /// Returns the number of content bytes sent for an operation.
     pub(crate) fn sent_bytes(&self, operation: &str) -> u64 {
-        let counts = self.face.requests().counts();
+        let counts = self.s3.requests().counts();
         let of_operation = counts.into_iter().filter(|count| count.operation == operation);
         of_operation.map(|count| count.bytes_out).sum()
     }
@@ -131,20 +131,20 @@ impl Face {
 
     pub(crate) fn end(self) {
         self.runtime.block_on(async {
-            self.face.shutdown().await;
+            self.s3.shutdown().await;
             self.node.shutdown().await;
         });
     }
 }
 
 #[test]
-fn our_own_face_gives_what_files_give() {
+fn our_own_s3_server_gives_what_files_give() {
     let place = local();
-    let face = Face::start(&place);
-    face.put(".s3/buckets/crawls", b"");
-    face.put("crawls/2014/web.warc", &fixture::small_web());
-    face.put("crawls/2014/notes.txt", b"just text");
-    let loaded = face.run(&place, true, &["load", "s3://crawls/2014", "--archive", "far"]);
+    let s3 = S3Store::start(&place);
+    s3.put(".s3/buckets/crawls", b"");
+    s3.put("crawls/2014/web.warc", &fixture::small_web());
+    s3.put("crawls/2014/notes.txt", b"just text");
+    let loaded = s3.run(&place, true, &["load", "s3://crawls/2014", "--archive", "far"]);
     assert_eq!(
         (loaded.code, loaded.stderr.as_str()),
         (Some(0), ""),
@@ -155,24 +155,24 @@ fn our_own_face_gives_what_files_give() {
     assert_eq!(dumps(&place, "far", prefix), dumps(&place, "local", prefix));
     let record = |archive| {
         let page = "http://www.library.example/";
-        face.run(&place, true, &["record", page, "--stored", "--archive", archive])
+        s3.run(&place, true, &["record", page, "--stored", "--archive", archive])
             .stdout
     };
     assert_eq!(record("far"), record("local"));
-    let again = face.run(
+    let again = s3.run(
         &place,
         true,
         &["load", "s3://crawls/*/web.warc", "--archive", "far"],
     );
     assert!(again.stdout.contains("1 already known"), "{}", again.stdout);
-    let inspected = face.run(
+    let inspected = s3.run(
         &place,
         true,
         &["inspect", "--summary", "s3://crawls/2014/web.warc"],
     );
     assert_eq!(inspected.code, Some(0), "{}", inspected.stderr);
     // Without keys, and at a missing address.
-    let refused = face.run(
+    let refused = s3.run(
         &place,
         false,
         &["load", "s3://crawls/2014/web.warc", "--archive", "none"],
@@ -183,19 +183,19 @@ fn our_own_face_gives_what_files_give() {
         "{}",
         refused.stdout
     );
-    let absent = face.run(&place, true, &["load", "s3://crawls/absent", "--archive", "none"]);
+    let absent = s3.run(&place, true, &["load", "s3://crawls/absent", "--archive", "none"]);
     assert!(
         absent.stdout.contains("no such input, and none below it"),
         "{}",
         absent.stdout
     );
-    let mistyped = face.run(&place, true, &["load", "s3://crawl/2014/", "--archive", "none"]);
+    let mistyped = s3.run(&place, true, &["load", "s3://crawl/2014/", "--archive", "none"]);
     assert!(
         mistyped.stdout.contains("there is no bucket crawl in this store") && !mistyped.stdout.contains('<'),
         "{}",
         mistyped.stdout
     );
-    face.end();
+    s3.end();
 }
 
 /// Sends a request with this `Host` and additional header lines. Returns the status code.

@@ -1,4 +1,4 @@
-//! The S3 face of a running node: flags, startup, announcement and counters.
+//! The S3 server of a running node: flags, startup, announcement and counters.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(crate) const KEYS_FILE: &str = "s3-keys.toml";
 
 /// Flags of commands that can serve S3.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct FaceArgs {
+pub(crate) struct S3ServerArgs {
     /// Serve the S3 API at this address
     #[arg(long, value_name = "HOST:PORT", help_heading = "S3")]
     pub(crate) s3: Option<ListenAddress>,
@@ -85,8 +85,8 @@ pub(crate) struct FaceArgs {
     s3_stranger_seconds: u64,
 }
 
-impl FaceArgs {
-    /// Returns the settings of the face, if one was requested. `keys` is the keys file if no flag
+impl S3ServerArgs {
+    /// Returns the settings of the server, if one was requested. `keys` is the keys file if no flag
     /// names one.
     pub(crate) fn settings(&self, keys: PathBuf) -> Option<Settings> {
         let tls = match (&self.s3_tls_cert, &self.s3_tls_key) {
@@ -125,20 +125,20 @@ impl FaceArgs {
     }
 }
 
-/// A running face.
-pub(crate) struct Face {
+/// A running server.
+pub(crate) struct S3Server {
     running: Running,
     keys: PathBuf,
     tls: bool,
 }
 
-impl Face {
-    /// Starts the face on the caller's runtime.
-    pub(crate) async fn start(settings: Settings, store: store::Store) -> anyhow::Result<Face> {
+impl S3Server {
+    /// Starts the server on the caller's runtime.
+    pub(crate) async fn start(settings: Settings, store: store::Store) -> anyhow::Result<S3Server> {
         let keys = settings.keys.clone();
         let tls = settings.tls.is_some();
         let running = s3::serve(settings, store).await.context("start the S3 server")?;
-        Ok(Face { running, keys, tls })
+        Ok(S3Server { running, keys, tls })
     }
 
     /// Starts a gateway on the caller's runtime.
@@ -146,12 +146,12 @@ impl Face {
         settings: Settings,
         gateway: GatewaySettings,
         cache: Cache,
-    ) -> anyhow::Result<Face> {
+    ) -> anyhow::Result<S3Server> {
         let keys = settings.keys.clone();
         let tls = settings.tls.is_some();
         let running = s3::serve_gateway(settings, gateway, cache).await;
         let running = running.context("start the S3 gateway")?;
-        Ok(Face { running, keys, tls })
+        Ok(S3Server { running, keys, tls })
     }
 
     /// Returns a function that reports requests by operation, and connections, since startup.

@@ -1,7 +1,7 @@
-"""What boto3 does with the face: `face.py ENDPOINT KEY SECRET READER_KEY READER_SECRET [gateway]`.
+"""What boto3 does with the S3 server: `server.py ENDPOINT KEY SECRET READER_KEY READER_SECRET [gateway]`.
 
 Every function named test_... is run; the first failure of each is printed. READER may read and list buckets whose
-name begins with `shared-`; anybody may read the bucket `shared-open`. `gateway` says that the face is behind one, which
+name begins with `shared-`; anybody may read the bucket `shared-open`. `gateway` says that the server is behind one, which
 passes no forms, and does not know which pages may learn of its own refusals.
 """
 

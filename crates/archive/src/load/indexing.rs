@@ -5,22 +5,22 @@ use std::collections::HashMap;
 use index::{Batch, EpochReport, InputId, InputProgress, InputState};
 use pipeline::{Out, StageResult};
 
-use super::chunk::{ExtractedChunk, Woven};
+use super::chunk::{ExtractedChunk, IndexedEpoch};
 use super::context::Context;
 use super::take_back::{self, TakeBackFailure};
 use crate::recounting;
 
-pub(super) fn weave_chunks(
+pub(super) fn apply_chunks(
     context: &Context,
     extracts: Vec<ExtractedChunk>,
-    out: &mut Out<'_, Woven>,
+    out: &mut Out<'_, IndexedEpoch>,
 ) -> StageResult {
     let mut extracts = extracts;
     if let Some(rules) = &context.open.kept_out {
-        recounting::keep_out(rules, &context.open.weave.snapshot(), &mut extracts)?;
+        recounting::keep_out(rules, &context.open.index.snapshot(), &mut extracts)?;
     }
     if let Some(recounting) = &context.open.recounting {
-        recounting.take(&context.open.weave.snapshot(), &mut extracts)?;
+        recounting.take(&context.open.index.snapshot(), &mut extracts)?;
     }
     let mut batch = Batch::default();
     let mut places = HashMap::new();
@@ -44,12 +44,12 @@ pub(super) fn weave_chunks(
     }
     let progress = batch.progress.clone();
     let report = match &context.open.facts {
-        Some(facts) => facts.apply(&context.open.weave, batch)?,
-        None => context.open.weave.apply(batch)?,
+        Some(facts) => facts.apply(&context.open.index, batch)?,
+        None => context.open.index.apply(batch)?,
     };
     count(context, &report, &progress);
-    let snapshot = context.open.weave.snapshot();
-    out.send(Woven { report, snapshot })?;
+    let snapshot = context.open.index.snapshot();
+    out.send(IndexedEpoch { report, snapshot })?;
     // All chunks of these inputs are woven now, so the inputs can be taken back completely.
     for (input, state) in changed {
         take_back_changed(context, input, state)?;
@@ -63,7 +63,7 @@ pub(super) fn weave_chunks(
 fn take_back_changed(context: &Context, input: InputId, state: InputState) -> StageResult {
     match take_back::to_the_beginning(&context.open, &context.extract, input, state, None) {
         Ok(()) => Ok(()),
-        Err(TakeBackFailure::Weave(error)) => Err(error.into()),
+        Err(TakeBackFailure::Epoch(error)) => Err(error.into()),
         Err(error @ TakeBackFailure::Input(_)) => {
             tracing::warn!(%error, "cannot take back what was read of a changed input");
             Ok(())

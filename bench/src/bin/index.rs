@@ -1,7 +1,7 @@
-//! The index only: synthetic captures of a WAT-like web written directly with `Weave::apply`, at
+//! The index only: synthetic captures of a WAT-like web written directly with `Index::apply`, at
 //! full speed.
 //!
-//! `cargo run --release -p bench --bin weave -- [--pages 200000] [--pages-per-epoch 5000]` prints
+//! `cargo run --release -p bench --bin index -- [--pages 200000] [--pages-per-epoch 5000]` prints
 //! pages and links per second and the time of each step, for every tenth of the load, and then
 //! bytes on disk per table. `--full` does so with 100,000 and with 10,000,000 pages (25 GB of disk,
 //! an hour), and compares the rates. Generating the captures is not counted. Half of the targets
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Parser;
 use extract::{Capture, CaptureKind, Link, LinkScope, Page};
-use index::{Batch, InputId, InputProgress, InputState, LedgerEntry, Settings, Weave};
+use index::{Batch, Index, InputId, InputProgress, InputState, LedgerEntry, Settings};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -50,12 +50,12 @@ fn main() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let dir = args.dir.unwrap_or_else(|| home.path().join("index"));
     if !args.full {
-        weave_web(&dir, args.pages, args.pages_per_epoch)?;
+        index_web(&dir, args.pages, args.pages_per_epoch)?;
         return Ok(());
     }
     let mut rates = Vec::new();
     for pages in FULL_PAGES {
-        rates.push(weave_web(
+        rates.push(index_web(
             &dir.with_extension(pages.to_string()),
             pages,
             FULL_PAGES_PER_EPOCH,
@@ -72,11 +72,11 @@ fn main() -> anyhow::Result<()> {
 }
 
 /// Indexes a web, prints the measurements, and returns the pages per second.
-fn weave_web(dir: &Path, pages: u64, per_epoch: u64) -> anyhow::Result<f64> {
-    let weave = Weave::open(dir, Some(LinkScope::External), Settings::default())?;
-    let (input, _) = weave.register_input(ledger_entry(), None)?;
+fn index_web(dir: &Path, pages: u64, per_epoch: u64) -> anyhow::Result<f64> {
+    let index = Index::open(dir, Some(LinkScope::External), Settings::default())?;
+    let (input, _) = index.register_input(ledger_entry(), None)?;
     let mut run = Run {
-        weave,
+        index,
         input,
         web: Web::new(pages),
         woven: 0,
@@ -86,7 +86,7 @@ fn weave_web(dir: &Path, pages: u64, per_epoch: u64) -> anyhow::Result<f64> {
     let mut rates = Vec::new();
     let (mut spent, mut links) = (Duration::ZERO, 0);
     while run.woven < pages {
-        let tenth = run.weave_pages((pages / 10).max(1), per_epoch)?;
+        let tenth = run.index_pages((pages / 10).max(1), per_epoch)?;
         tenth.print(run.woven);
         rates.push(tenth.pages as f64 / tenth.time.as_secs_f64());
         spent += tenth.time;
@@ -99,8 +99,8 @@ fn weave_web(dir: &Path, pages: u64, per_epoch: u64) -> anyhow::Result<f64> {
         100.0 * rates.last().unwrap_or(&0.0) / rates.first().unwrap_or(&1.0),
         bench::process::memory_bytes_max(std::process::id()).unwrap_or_default() >> 20,
     );
-    print_disk(&run.weave, run.woven, links);
-    print_reads(&run.weave)?;
+    print_disk(&run.index, run.woven, links);
+    print_reads(&run.index)?;
     Ok(rate)
 }
 
@@ -109,7 +109,7 @@ fn ledger_entry() -> LedgerEntry {
 }
 
 struct Run {
-    weave: Weave,
+    index: Index,
     input: InputId,
     web: Web,
     woven: u64,
@@ -128,7 +128,7 @@ struct Tenth {
 }
 
 impl Run {
-    fn weave_pages(&mut self, pages: u64, per_epoch: u64) -> anyhow::Result<Tenth> {
+    fn index_pages(&mut self, pages: u64, per_epoch: u64) -> anyhow::Result<Tenth> {
         let mut tenth = Tenth::default();
         let engine = cpu_times()[1];
         while tenth.pages < pages {
@@ -147,7 +147,7 @@ impl Run {
                 digested: None,
             };
             let (begun, cpu) = (Instant::now(), cpu_times());
-            let report = self.weave.apply(Batch {
+            let report = self.index.apply(Batch {
                 captures,
                 lines: Vec::new(),
                 progress: vec![progress],
@@ -307,8 +307,8 @@ impl Web {
     }
 }
 
-fn print_disk(weave: &Weave, pages: u64, links: u64) {
-    let rows = weave.disk_bytes();
+fn print_disk(index: &Index, pages: u64, links: u64) {
+    let rows = index.disk_bytes();
     for (table, bytes) in &rows {
         println!(
             "{table:>12} {:>8.1} MB {:>7.0} B per page {:>6.1} B per link",
@@ -328,8 +328,8 @@ fn print_disk(weave: &Weave, pages: u64, links: u64) {
 }
 
 /// Measures common queries on the new index.
-fn print_reads(weave: &Weave) -> anyhow::Result<()> {
-    let snapshot = weave.snapshot();
+fn print_reads(index: &Index) -> anyhow::Result<()> {
+    let snapshot = index.snapshot();
     let timed = |what: &str, rows: usize, begun: Instant| {
         println!(
             "{what}: {rows} rows in {:.1} ms",
