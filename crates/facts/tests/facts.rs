@@ -375,7 +375,7 @@ fn files_that_are_not_as_the_log_says_are_named() {
     std::fs::write(&captures, &whole[1..]).unwrap();
     let damages = facts.damages(true).unwrap();
     let expected = format!(
-        "facts file {} is damaged: {} bytes, the log says {}; put the file back",
+        "facts file {} is damaged: {} bytes, the log says {}; restore the file",
         captures.display(),
         format::number::count(whole.len() as u64 - 1),
         format::number::count(whole.len() as u64)

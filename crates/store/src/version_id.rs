@@ -31,11 +31,11 @@ const END: char = '\0';
 /// The position of a version among the others of its object: the number of the write that made it,
 /// inverted, so that the newest sorts first. Text form: 44 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place([u8; PLACE_BYTES]);
+pub(super) struct Position([u8; PLACE_BYTES]);
 
 /// The id of a version. Clients see 44 hexadecimal digits, which are opaque to them, or `null`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct VersionId(Option<Place>);
+pub struct VersionId(Option<Position>);
 
 /// Returns whether the attributes are those of a delete marker.
 pub fn is_delete_marker(attributes: &BTreeMap<String, String>) -> bool {
@@ -47,7 +47,7 @@ pub(super) fn marker() -> (String, String) {
     (MARKER.to_owned(), "on".to_owned())
 }
 
-impl Place {
+impl Position {
     /// Returns the place of a version with this number.
     pub(super) fn of(version: Version) -> Self {
         let mut bytes = [0; PLACE_BYTES];
@@ -103,7 +103,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&HEXLOWER.encode(&self.0))
     }
@@ -113,19 +113,19 @@ impl VersionId {
     /// The id of a version that was written while its bucket kept no versions.
     pub const NULL: Self = Self(None);
 
-    pub(super) fn at(place: Place) -> Self {
+    pub(super) fn at(place: Position) -> Self {
         Self(Some(place))
     }
 
     /// Returns the place that the id encodes; `None` for `null`, which may be at any place.
-    pub(super) fn place(self) -> Option<Place> {
+    pub(super) fn place(self) -> Option<Position> {
         self.0
     }
 
     /// Returns the id of a version from its metadata.
     pub fn of(meta: &Meta) -> Self {
         match meta.attributes.get(VERSION_ID).map(String::as_str) {
-            Some(OWN) => Self(Some(Place::of(meta.version))),
+            Some(OWN) => Self(Some(Position::of(meta.version))),
             Some(text) => Self::parse(text).unwrap_or(Self::NULL),
             None => Self::NULL,
         }
@@ -135,7 +135,7 @@ impl VersionId {
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             NULL => Some(Self::NULL),
-            text => Place::parse(text).map(Self::at),
+            text => Position::parse(text).map(Self::at),
         }
     }
 
@@ -177,7 +177,7 @@ pub(super) fn escaped(name: &str) -> String {
 }
 
 /// Reads the name of an object, as written by [`escaped`], and the place after it.
-pub(super) fn read(text: &str) -> Option<(String, Place)> {
+pub(super) fn read(text: &str) -> Option<(String, Position)> {
     let (escaped, place) = text.split_once(END)?;
     let (mut name, mut letters) = (String::with_capacity(escaped.len()), escaped.chars());
     while let Some(letter) = letters.next() {
@@ -186,7 +186,7 @@ pub(super) fn read(text: &str) -> Option<(String, Place)> {
             letter => letter,
         });
     }
-    Some((name, Place::parse(place)?))
+    Some((name, Position::parse(place)?))
 }
 
 #[cfg(test)]
@@ -212,9 +212,9 @@ mod tests {
             b in (any::<u32>(), 0..1u64 << 48, any::<u32>(), any::<u32>()),
         ) {
             let (a, b) = (version(a), version(b));
-            prop_assert_eq!(Place::of(a).cmp(&Place::of(b)), b.cmp(&a));
-            prop_assert_eq!(Place::of(a).to_string().cmp(&Place::of(b).to_string()), b.cmp(&a));
-            let id = VersionId::at(Place::of(a));
+            prop_assert_eq!(Position::of(a).cmp(&Position::of(b)), b.cmp(&a));
+            prop_assert_eq!(Position::of(a).to_string().cmp(&Position::of(b).to_string()), b.cmp(&a));
+            let id = VersionId::at(Position::of(a));
             prop_assert_eq!(VersionId::parse(&id.to_string()), Some(id));
         }
 
@@ -224,15 +224,15 @@ mod tests {
             of in (any::<u32>(), 0..(1u64 << 48) - 2, 0..u32::MAX - 2, any::<u32>()),
             step in any::<u16>(),
         ) {
-            let (marker, place) = (Place::of(version(of)).above(step), Place::of(version(of)));
+            let (marker, place) = (Position::of(version(of)).above(step), Position::of(version(of)));
             prop_assert!(marker < place);
-            let next = Place::of(version((of.0, of.1 + 1, 0, 0)));
+            let next = Position::of(version((of.0, of.1 + 1, 0, 0)));
             prop_assert!(next < marker);
         }
 
         #[test]
         fn names_keep_their_order(a in "[\0\u{1}\u{2}ab/\u{10FFFF}]{1,6}", b in "[\0\u{1}\u{2}ab/\u{10FFFF}]{1,6}") {
-            let place = Place::of(version((0, 5, 0, 1)));
+            let place = Position::of(version((0, 5, 0, 1)));
             let keys = [&a, &b].map(|name| place.key(&Key::new("bucket", name).unwrap()).unwrap());
             prop_assert_eq!(keys[0].cmp(&keys[1]), a.cmp(&b));
             prop_assert_eq!(escaped(&a).starts_with(&escaped(&b)), a.starts_with(&b));

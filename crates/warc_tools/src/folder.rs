@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::Progress;
 use crate::error::WriteError;
 use crate::record_digests::RecordDigests;
-use crate::temp_output::{PREFIX, Written, folder_of, io_error, sync_folder};
+use crate::temp_output::{PREFIX, UnverifiedFile, folder_of, io_error, sync_folder};
 
 /// A temporary folder that is being filled.
 pub(crate) struct Folder {
@@ -24,7 +24,7 @@ pub(crate) struct Folder {
 pub struct WrittenFolder {
     dir: TempDir,
     out: PathBuf,
-    files: Vec<Written>,
+    files: Vec<UnverifiedFile>,
     /// Files that already have their final name in the folder.
     named: Vec<(PathBuf, RecordDigests)>,
 }
@@ -51,7 +51,7 @@ impl Folder {
     }
 
     /// Returns the path in the folder for a file with the name of an input.
-    pub(crate) fn name_of(&self, input: &Path, files: &[Written]) -> Result<PathBuf, WriteError> {
+    pub(crate) fn name_of(&self, input: &Path, files: &[UnverifiedFile]) -> Result<PathBuf, WriteError> {
         let name = input.file_name().unwrap_or(input.as_os_str());
         let path = self.dir.path().join(name);
         if files.iter().any(|file| file.out() == path) {
@@ -69,7 +69,7 @@ impl Folder {
     }
 
     /// Finishes writing.
-    pub(crate) fn finish(self, files: Vec<Written>) -> WrittenFolder {
+    pub(crate) fn finish(self, files: Vec<UnverifiedFile>) -> WrittenFolder {
         WrittenFolder {
             dir: self.dir,
             out: self.out,
@@ -94,7 +94,11 @@ impl WrittenFolder {
     /// Returns the size of all files in bytes.
     pub fn size_bytes(&self) -> u64 {
         let named = self.named.iter().map(|(path, _)| size_of(path));
-        self.files.iter().map(Written::size_bytes).chain(named).sum()
+        self.files
+            .iter()
+            .map(UnverifiedFile::size_bytes)
+            .chain(named)
+            .sum()
     }
 
     /// Reads the files again and compares each of their records with the expected one. `each` is

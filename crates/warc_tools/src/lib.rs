@@ -26,7 +26,7 @@ mod temp_output;
 
 pub use error::WriteError;
 pub use folder::{VerifiedFolder, WrittenFolder};
-pub use temp_output::{Verified, Written};
+pub use temp_output::{UnverifiedFile, Verified};
 
 /// Called with the number of stored bytes read so far. Stops the work by returning false.
 pub type Progress<'a> = dyn FnMut(u64) -> bool + 'a;

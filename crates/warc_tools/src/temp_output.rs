@@ -31,7 +31,7 @@ pub(crate) struct TempOutput {
 
 /// A temporary file of records that is written but not verified.
 #[derive(Debug)]
-pub struct Written {
+pub struct UnverifiedFile {
     file: NamedTempFile,
     out: PathBuf,
     record_digests: RecordDigests,
@@ -67,12 +67,12 @@ impl TempOutput {
     }
 
     /// Finishes writing. The file must have the records of `record_digests`.
-    pub(crate) fn finish(self, record_digests: RecordDigests) -> Result<Written, WriteError> {
+    pub(crate) fn finish(self, record_digests: RecordDigests) -> Result<UnverifiedFile, WriteError> {
         self.file
             .as_file()
             .sync_all()
             .map_err(io_error("sync", &self.out))?;
-        Ok(Written {
+        Ok(UnverifiedFile {
             file: self.file,
             out: self.out,
             record_digests,
@@ -80,7 +80,7 @@ impl TempOutput {
     }
 }
 
-impl Written {
+impl UnverifiedFile {
     /// Returns the size of the file in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.file

@@ -345,7 +345,7 @@ fn exports_bring_the_requests_that_keep_a_post_from_being_a_page() {
 
 /// One record of a random history.
 #[derive(Debug, Clone)]
-struct Written {
+struct WrittenRecord {
     kind: u8,
     url: u8,
     second: u8,
@@ -353,7 +353,7 @@ struct Written {
     method: &'static str,
 }
 
-fn written() -> impl Strategy<Value = Written> {
+fn written() -> impl Strategy<Value = WrittenRecord> {
     (
         0..13u8,
         0..3u8,
@@ -361,7 +361,7 @@ fn written() -> impl Strategy<Value = Written> {
         prop::option::weighted(0.7, 0..40u8),
         prop::sample::select(vec!["GET", "GET", "POST", "HEAD"]),
     )
-        .prop_map(|(kind, url, second, names, method)| Written {
+        .prop_map(|(kind, url, second, names, method)| WrittenRecord {
             kind,
             url,
             second,
@@ -370,8 +370,8 @@ fn written() -> impl Strategy<Value = Written> {
         })
 }
 
-fn file(records: &[Written], salt: usize) -> String {
-    let text = |(id, written): (usize, &Written)| {
+fn file(records: &[WrittenRecord], salt: usize) -> String {
+    let text = |(id, written): (usize, &WrittenRecord)| {
         let url = ["http://a.org/", "https://www.a.org/", "http://b.org/x"][usize::from(written.url)];
         let date = format!("2020-01-01T00:00:0{}Z", written.second);
         let id_text = format!("{salt}.{id}");

@@ -74,7 +74,7 @@ fn hidden_urls() -> Vec<String> {
 }
 
 /// A capture to write.
-struct Written {
+struct PlantedPage {
     url: String,
     date: String,
     mime: &'static str,
@@ -82,7 +82,7 @@ struct Written {
     is_revisit: bool,
 }
 
-impl Written {
+impl PlantedPage {
     fn digest(&self) -> String {
         data_encoding::BASE32.encode(&Sha1::digest(self.body.as_bytes()))
     }
@@ -161,7 +161,7 @@ fn body_of(
 }
 
 /// The hidden captures have every property by which any of the rules hides.
-fn captures() -> (Vec<Written>, Vec<Written>) {
+fn captures() -> (Vec<PlantedPage>, Vec<PlantedPage>) {
     let mut numbers = Numbers(SEED);
     let (open, hidden) = (open_urls(), hidden_urls());
     let targets: Vec<String> = open
@@ -177,7 +177,7 @@ fn captures() -> (Vec<Written>, Vec<Written>) {
             let date = format!("201{version}-0{}-11T10:00:{:02}Z", 1 + numbers.below(9), index);
             let mark = format!("{url} {version}");
             let (mime, body) = body_of(&mut numbers, &WORDS, &targets, url, ("text/html", &mark));
-            seen.push(Written {
+            seen.push(PlantedPage {
                 url: url.clone(),
                 date,
                 mime,
@@ -190,7 +190,7 @@ fn captures() -> (Vec<Written>, Vec<Written>) {
     for (index, url) in hidden.iter().enumerate() {
         let of_page = ("application/xhtml+xml", url.as_str());
         let (mime, body) = body_of(&mut numbers, &all_words, &targets, url, of_page);
-        unseen.push(Written {
+        unseen.push(PlantedPage {
             url: url.clone(),
             date: format!("2020-03-11T10:00:{index:02}Z"),
             mime,
@@ -203,19 +203,19 @@ fn captures() -> (Vec<Written>, Vec<Written>) {
 
 /// Captures of visible pages that rules by key do not hide: older versions, and revisits that show
 /// a page was there later.
-fn hidden_captures_of_open_pages() -> Vec<Written> {
+fn hidden_captures_of_open_pages() -> Vec<PlantedPage> {
     let mut numbers = Numbers(SEED + 1);
     let mut unseen = Vec::new();
     for (index, url) in open_urls().iter().enumerate().step_by(3) {
         let body = page(&mut numbers, &SECRETS, &hidden_urls(), &format!("{url} old"));
-        unseen.push(Written {
+        unseen.push(PlantedPage {
             url: url.clone(),
             date: format!("2004-03-11T10:00:{index:02}Z"),
             mime: "application/xhtml+xml",
             body: body.clone(),
             is_revisit: false,
         });
-        unseen.push(Written {
+        unseen.push(PlantedPage {
             url: url.clone(),
             date: format!("2021-03-11T10:00:{index:02}Z"),
             mime: "application/xhtml+xml",
@@ -226,11 +226,11 @@ fn hidden_captures_of_open_pages() -> Vec<Written> {
     unseen
 }
 
-fn write_to(path: &Path, captures: &[Written]) -> LoadInput {
+fn write_to(path: &Path, captures: &[PlantedPage]) -> LoadInput {
     let info = "WARC/1.0\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000001>\r\n\
                 WARC-Date: 2010-01-01T00:00:00Z\r\nContent-Length: 0\r\n\r\n\r\n\r\n";
     let mut bytes = info.as_bytes().to_vec();
-    bytes.extend(captures.iter().flat_map(Written::record));
+    bytes.extend(captures.iter().flat_map(PlantedPage::record));
     std::fs::write(path, bytes).unwrap();
     LoadInput {
         name: path.file_name().unwrap().to_str().unwrap().to_owned(),
@@ -239,7 +239,7 @@ fn write_to(path: &Path, captures: &[Written]) -> LoadInput {
 }
 
 /// Makes an archive of the visible captures, and of `hidden` in a separate collection.
-fn archive(root: &Path, name: &str, open: &LoadInput, hidden: &[Written]) -> Archive {
+fn archive(root: &Path, name: &str, open: &LoadInput, hidden: &[PlantedPage]) -> Archive {
     let mut settings = OpenSettings::default();
     (settings.create, settings.own) = (true, true);
     settings.documents = Some(DocumentScope::Text);
@@ -553,8 +553,8 @@ fn set_rules(archives: &[&Archive], rules: &str) {
     }
 }
 
-fn rules_by_digest(hidden: &[Written]) -> String {
-    let rule = |capture: &Written| {
+fn rules_by_digest(hidden: &[PlantedPage]) -> String {
+    let rule = |capture: &PlantedPage| {
         format!(
             "[[rule]]\naccess = \"deny\"\nexcept = [\"staff\"]\ndigest = \"{}\"\n",
             capture.digest()
@@ -564,7 +564,7 @@ fn rules_by_digest(hidden: &[Written]) -> String {
 }
 
 /// Rules that hide the same captures in different ways.
-fn rules(hidden: &[Written]) -> BTreeMap<&'static str, String> {
+fn rules(hidden: &[PlantedPage]) -> BTreeMap<&'static str, String> {
     let deny = |what: &str| format!("[[rule]]\naccess = \"deny\"\nexcept = [\"staff\"]\n{what}\n");
     BTreeMap::from([
         ("collection", deny("collection = \"closed\"")),
@@ -586,12 +586,12 @@ fn rules(hidden: &[Written]) -> BTreeMap<&'static str, String> {
 struct Pair {
     many: Archive,
     few: Archive,
-    hidden: Vec<Written>,
+    hidden: Vec<PlantedPage>,
     /// Last, so that it is removed after the archives are closed.
     _root: tempfile::TempDir,
 }
 
-fn pair(more: Vec<Written>) -> Pair {
+fn pair(more: Vec<PlantedPage>) -> Pair {
     let root = tempfile::tempdir().unwrap();
     let (open, mut hidden) = captures();
     hidden.extend(more);

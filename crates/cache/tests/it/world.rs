@@ -17,7 +17,7 @@ pub(crate) const ROOT: &str = "test://store";
 
 /// A version of an object, and when it became current.
 #[derive(Clone)]
-pub(crate) struct Written {
+pub(crate) struct ObjectVersion {
     pub(crate) at: tokio::time::Instant,
     /// `None` for a deletion.
     pub(crate) content: Option<Bytes>,
@@ -25,7 +25,7 @@ pub(crate) struct Written {
 
 #[derive(Default)]
 pub(crate) struct World {
-    pub(crate) objects: Mutex<BTreeMap<String, Vec<Written>>>,
+    pub(crate) objects: Mutex<BTreeMap<String, Vec<ObjectVersion>>>,
     /// Bytes returned, by object and range.
     pub(crate) given: Mutex<Vec<(String, Range<u64>)>>,
     pub(crate) describes: AtomicU64,
@@ -68,10 +68,10 @@ impl World {
             .lock()
             .entry(path.to_owned())
             .or_default()
-            .push(Written { at, content });
+            .push(ObjectVersion { at, content });
     }
 
-    pub(crate) fn history(&self, path: &str) -> Vec<Written> {
+    pub(crate) fn history(&self, path: &str) -> Vec<ObjectVersion> {
         self.objects.lock().get(path).cloned().unwrap_or_default()
     }
 

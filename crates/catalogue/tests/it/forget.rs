@@ -41,10 +41,10 @@ fn groups(rig: &Rig) -> BTreeMap<String, Usage> {
 }
 
 /// Entries of a tree, and the sums by group of the whole catalogue.
-type Known = (BTreeMap<Vec<u8>, Row>, BTreeMap<String, Usage>);
+type CatalogueState = (BTreeMap<Vec<u8>, Row>, BTreeMap<String, Usage>);
 
 /// Returns the contents of a new catalogue that has scanned only these trees.
-fn undisturbed(trees: &[PathBuf]) -> Vec<Known> {
+fn undisturbed(trees: &[PathBuf]) -> Vec<CatalogueState> {
     let rig = Rig::new();
     for tree in trees {
         rig.scan_of(tree);

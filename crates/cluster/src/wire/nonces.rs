@@ -14,11 +14,11 @@ const NONCES_MAX: usize = 1 << 18;
 #[derive(Debug)]
 pub(crate) struct Nonces {
     max: usize,
-    seen: Mutex<Seen>,
+    seen: Mutex<NonceTable>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct NonceTable {
     by_time: BTreeSet<(u64, u128)>,
     /// Requests signed at or before this time are no longer admitted.
     forgotten_ms: u64,

@@ -27,20 +27,20 @@ struct Row {
     zones: &'static [&'static str],
     /// Nodes that are away.
     away: &'static [usize],
-    reads: Said,
-    writes: Said,
+    reads: Outcome,
+    writes: Outcome,
 }
 
 /// The outcome in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum Outcome {
     Answered,
     /// Keys without a copy on an absent node are answered, the others wait.
     Partly,
     Waits,
 }
 
-use Said::{Answered, Partly, Waits};
+use Outcome::{Answered, Partly, Waits};
 
 const ROWS: [Row; 10] = [
     Row {
@@ -243,7 +243,7 @@ async fn check_partly(store: &Store, told: &str) {
 
 /// Checks that every kind of operation is answered or waits, as the row says.
 async fn check(store: &Store, row: Row, told: &str) {
-    let said = |what: &str, said: Said, outcome: Result<(), StoreError>| match (said, outcome) {
+    let said = |what: &str, said: Outcome, outcome: Result<(), StoreError>| match (said, outcome) {
         (Answered, Ok(())) | (Waits, Err(StoreError::Unavailable { .. })) => true,
         (_, outcome) => panic!("{told}: {what}: expected {said:?}, found {outcome:?}"),
     };

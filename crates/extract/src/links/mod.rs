@@ -77,11 +77,11 @@ struct ExternalOnly {
     /// Whether references without a host stay within the domain of the page.
     base_is_internal: bool,
     /// The last host and its result: links to one host often follow one another.
-    last: (String, Place),
+    last: (String, TargetSite),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum TargetSite {
     Internal,
     External,
     /// Only the key of the target can decide.
@@ -123,9 +123,9 @@ impl<'a> LinkSet<'a> {
     pub(crate) fn target_of(&mut self, reference: &str) -> Option<LinkTarget> {
         let place = match &mut self.scope {
             Some(scope) => scope.place_of(reference),
-            None => Place::External,
+            None => TargetSite::External,
         };
-        if place == Place::Internal {
+        if place == TargetSite::Internal {
             return None;
         }
         if reference.len() > REFERENCE_BYTES_MAX || self.bytes_left == 0 {
@@ -144,7 +144,7 @@ impl<'a> LinkSet<'a> {
         if url_key == self.page_key {
             return None;
         }
-        if place == Place::Unknown
+        if place == TargetSite::Unknown
             && self
                 .scope
                 .as_ref()
@@ -208,26 +208,26 @@ impl ExternalOnly {
             page_domain: urlkey::domain_of_key(page_key),
             page_key: page_key.to_owned(),
             base_is_internal: false,
-            last: (String::new(), Place::Unknown),
+            last: (String::new(), TargetSite::Unknown),
         };
-        scope.base_is_internal = scope.place_of_host(resolver.base_host()) == Place::Internal;
+        scope.base_is_internal = scope.place_of_host(resolver.base_host()) == TargetSite::Internal;
         scope
     }
 
-    fn place_of(&mut self, reference: &str) -> Place {
+    fn place_of(&mut self, reference: &str) -> TargetSite {
         if let Some(absolute) = simple::split_absolute(reference) {
             return self.place_of_host(absolute.host);
         }
         if self.base_is_internal && simple::is_relative(reference) {
-            Place::Internal
+            TargetSite::Internal
         } else {
-            Place::Unknown
+            TargetSite::Unknown
         }
     }
 
-    fn place_of_host(&mut self, host: &str) -> Place {
+    fn place_of_host(&mut self, host: &str) -> TargetSite {
         if host == self.page_host {
-            return Place::Internal;
+            return TargetSite::Internal;
         }
         if host != self.last.0 {
             let place = self.look_up(host);
@@ -240,17 +240,17 @@ impl ExternalOnly {
 
     /// Decides from the host alone. The domain of a host is that of its key, unless the `www` that
     /// keys drop is part of the domain.
-    fn look_up(&self, host: &str) -> Place {
+    fn look_up(&self, host: &str) -> TargetSite {
         if !simple::is_canonical_host(host) {
-            return Place::Unknown;
+            return TargetSite::Unknown;
         }
         let domain = urlkey::domain_of_host(host);
         if domain.starts_with("www") {
-            Place::Unknown
+            TargetSite::Unknown
         } else if domain == self.page_domain {
-            Place::Internal
+            TargetSite::Internal
         } else {
-            Place::External
+            TargetSite::External
         }
     }
 

@@ -1,7 +1,7 @@
 //! A crawl of a page: its title, text and links, independent of the record format.
 
 use super::random::Random;
-use super::web::{Place, Web};
+use super::web::{Target, Web};
 
 /// Number of links to other sites: mean 13, before duplicates are dropped.
 const EXTERNAL_COUNTS: [u64; 13] = [0, 2, 4, 6, 8, 9, 10, 12, 14, 16, 20, 26, 42];
@@ -95,7 +95,7 @@ impl Crawl {
 
     /// Returns the page at that visit, without text if it is not needed.
     pub(super) fn page(&self, visit: Visit, with_text: bool) -> Page {
-        let (web, place) = (&self.web, Place::Page(visit.page));
+        let (web, place) = (&self.web, Target::Page(visit.page));
         let mut page = Page::default();
         web.append_origin(place, &mut page.origin);
         page.url.push_str(&page.origin);
@@ -135,7 +135,7 @@ impl Crawl {
         let external = *random.pick(&EXTERNAL_COUNTS);
         let internal = INTERNAL_MIN + random.below(INTERNAL_SPREAD);
         // A page does not link to itself.
-        let mut seen = vec![Place::Page(visit.page)];
+        let mut seen = vec![Target::Page(visit.page)];
         page.links.reserve((external + internal) as usize);
         for slot in 0..internal + external {
             let mut random = self.slot(visit, slot);
@@ -168,18 +168,18 @@ impl Crawl {
 
     /// Returns the target of a link within the site: first its sections, then pages or articles
     /// with equal probability.
-    fn internal_target(&self, page: u64, slot: u64, random: &mut Random) -> Place {
+    fn internal_target(&self, page: u64, slot: u64, random: &mut Random) -> Target {
         let site = self.web.site_of(page);
         if slot < SECTIONS {
-            return Place::Section {
+            return Target::Section {
                 site: site.first,
                 number: slot,
             };
         }
         if random.chance(500) {
-            Place::Page(site.first + random.below(site.pages))
+            Target::Page(site.first + random.below(site.pages))
         } else {
-            Place::Article {
+            Target::Article {
                 site: site.first,
                 number: random.below(4 * site.pages + 16),
             }
@@ -188,11 +188,11 @@ impl Crawl {
 
     /// Returns the target of a link to another site. Four of five follow Zipf's law, and half of
     /// these are front pages; the rest are articles with hardly any other links to them.
-    fn external_target(&self, page: u64, random: &mut Random) -> Place {
+    fn external_target(&self, page: u64, random: &mut Random) -> Target {
         let own = self.web.site_of(page).first;
         let ranks_log2 = 64 - self.web.pages.leading_zeros() + TARGETS_PER_PAGE_LOG2;
         // A web of one site has no other targets: give up after some attempts.
-        let mut place = Place::Page(page);
+        let mut place = Target::Page(page);
         for _ in 0..16 {
             place = self.any_target(random.zipf(ranks_log2), random);
             if self.web.site_of_place(place) != own {
@@ -202,24 +202,24 @@ impl Crawl {
         place
     }
 
-    fn any_target(&self, rank: u64, random: &mut Random) -> Place {
+    fn any_target(&self, rank: u64, random: &mut Random) -> Target {
         let page = self.web.popular_page(rank % self.web.pages);
         let site = self.web.site_of(page).first;
         if random.chance(200) {
-            Place::Article {
+            Target::Article {
                 site,
                 number: 1 << 40 | random.below(1 << 40),
             }
         } else if rank >= self.web.pages {
-            Place::Article { site, number: rank }
+            Target::Article { site, number: rank }
         } else if rank.is_multiple_of(2) {
-            Place::Page(site)
+            Target::Page(site)
         } else {
-            Place::Page(page)
+            Target::Page(page)
         }
     }
 
-    fn link(&self, place: Place, own_origin: &str, external: bool, random: &mut Random) -> Link {
+    fn link(&self, place: Target, own_origin: &str, external: bool, random: &mut Random) -> Link {
         let mut url = String::with_capacity(80);
         self.web.append_origin(place, &mut url);
         let relative = url == own_origin && !random.chance(300);

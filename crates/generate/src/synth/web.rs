@@ -25,7 +25,7 @@ const SIDE_HOSTS: [&str; 4] = ["blog.", "shop.", "en.", "news."];
 
 /// What a URL of this web identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum Target {
     /// A captured page.
     Page(u64),
     /// A section of a site: all pages of the site link to it, and it is never captured.
@@ -75,10 +75,10 @@ impl Web {
     }
 
     /// Returns the site of a place.
-    pub(super) fn site_of_place(&self, place: Place) -> u64 {
+    pub(super) fn site_of_place(&self, place: Target) -> u64 {
         match place {
-            Place::Page(page) => self.site_of(page).first,
-            Place::Section { site, .. } | Place::Article { site, .. } => site,
+            Target::Page(page) => self.site_of(page).first,
+            Target::Section { site, .. } | Target::Article { site, .. } => site,
         }
     }
 
@@ -131,7 +131,7 @@ impl Web {
     }
 
     /// Appends the origin of a place, such as `https://www.name.com`.
-    pub(super) fn append_origin(&self, place: Place, out: &mut String) {
+    pub(super) fn append_origin(&self, place: Target, out: &mut String) {
         let site = self.site_of_place(place);
         let mut random = self.url_style(site);
         out.push_str(if random.chance(850) { "https://" } else { "http://" });
@@ -148,26 +148,26 @@ impl Web {
 
     /// Returns the host of a page that is not on the main host of its site. The front page always
     /// is.
-    fn side_host(&self, place: Place, site: u64) -> Option<&'static str> {
-        let Place::Page(page) = place else { return None };
+    fn side_host(&self, place: Target, site: u64) -> Option<&'static str> {
+        let Target::Page(page) = place else { return None };
         let mut random = Random::of(self.seed, &[2, page]);
         // The first page identifies the site, so `page == site` is the front page.
         (page != site && random.chance(80)).then(|| *random.pick(&SIDE_HOSTS))
     }
 
     /// Appends the path and query of a place.
-    pub(super) fn append_path(&self, place: Place, out: &mut String) {
+    pub(super) fn append_path(&self, place: Target, out: &mut String) {
         out.push('/');
         match place {
-            Place::Page(page) => self.append_page_path(page, out),
-            Place::Section { site, number } => {
+            Target::Page(page) => self.append_page_path(page, out),
+            Target::Section { site, number } => {
                 let mut random = Random::of(self.seed, &[3, site, number]);
                 self.words.append_plain(&mut random, out);
                 out.push_str("-s");
                 append_base36(number, out);
                 out.push('/');
             }
-            Place::Article { site, number } => {
+            Target::Article { site, number } => {
                 let mut random = Random::of(self.seed, &[4, site, number]);
                 self.words.append_plain(&mut random, out);
                 out.push('-');

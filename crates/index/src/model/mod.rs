@@ -470,13 +470,13 @@ impl Model {
             .max()
     }
 
-    /// Returns the sources of a URI, sorted, with the anchors of their links.
-    pub fn inlinks(&self, url_key: &str) -> Vec<(String, String)> {
-        let links = self.links();
-        let to_here = links.iter().filter(|((_, target), _)| target == url_key);
-        to_here
-            .map(|((source, _), link)| (source.clone(), link.anchor.clone()))
-            .collect()
+    /// Returns the sources of every URI, sorted, with the anchors of their links.
+    pub fn inlinks(&self) -> BTreeMap<String, Vec<(String, String)>> {
+        let mut inlinks: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        for ((source, target), link) in self.links() {
+            inlinks.entry(target).or_default().push((source, link.anchor));
+        }
+        inlinks
     }
 
     /// Returns the link to a key in versions of a page: of the newest whose fetch time is at most
@@ -543,32 +543,11 @@ impl Model {
         names
     }
 
-    /// Returns the anchor texts of a URI: the weightiest, each with its number of hosts.
-    pub fn anchors(&self, url_key: &str) -> Vec<AnchorRow> {
-        let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for (source, anchor) in self.inlinks(url_key) {
-            let mut text = String::new();
-            for character in anchor.chars() {
-                if text.len() + character.len_utf8() > 120 {
-                    break;
-                }
-                text.push(character);
-            }
-            let host = source.split(')').next().unwrap_or_default().to_owned();
-            said.entry(text.trim_end().to_owned()).or_default().insert(host);
-        }
-        said.remove("");
-        let mut said: Vec<AnchorRow> = said
-            .into_iter()
-            .map(|(text, hosts)| AnchorRow {
-                text,
-                hosts: hosts.len() as u64,
-            })
-            .collect();
-        // Texts are in order already, and the sort is stable.
-        said.sort_by_key(|anchor| std::cmp::Reverse(anchor.weight()));
-        said.truncate(16);
-        said
+    /// Returns the anchor texts of every URI with in-links: the weightiest, each with its number of
+    /// hosts.
+    pub fn anchors(&self) -> BTreeMap<String, Vec<AnchorRow>> {
+        let inlinks = self.inlinks().into_iter();
+        inlinks.map(|(key, links)| (key, anchors_of(links))).collect()
     }
 
     /// Returns the keys of all URIs.
@@ -865,6 +844,34 @@ fn content(c: &Capture) -> Option<&extract::Page> {
 fn is_served(c: &Capture) -> bool {
     (200..=299).contains(&c.shown_status())
         || matches!(c.content_kind(), CaptureKind::Resource | CaptureKind::Wet)
+}
+
+/// Returns the anchor texts of a URI with these in-links.
+fn anchors_of(inlinks: Vec<(String, String)>) -> Vec<AnchorRow> {
+    let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (source, anchor) in inlinks {
+        let mut text = String::new();
+        for character in anchor.chars() {
+            if text.len() + character.len_utf8() > 120 {
+                break;
+            }
+            text.push(character);
+        }
+        let host = source.split(')').next().unwrap_or_default().to_owned();
+        said.entry(text.trim_end().to_owned()).or_default().insert(host);
+    }
+    said.remove("");
+    let mut said: Vec<AnchorRow> = said
+        .into_iter()
+        .map(|(text, hosts)| AnchorRow {
+            text,
+            hosts: hosts.len() as u64,
+        })
+        .collect();
+    // Texts are in order already, and the sort is stable.
+    said.sort_by_key(|anchor| std::cmp::Reverse(anchor.weight()));
+    said.truncate(16);
+    said
 }
 
 fn links_of(c: &Capture) -> Vec<Link> {

@@ -52,9 +52,9 @@ fn line(capture: &Capture, filename: &str, offset: u64) -> IndexLine {
 }
 
 /// A shown capture: key, second, file and offset, and whether only an index lists it.
-type Shown = (String, i64, String, u64, bool);
+type LineFields = (String, i64, String, u64, bool);
 
-fn shown(row: &CaptureRow) -> Shown {
+fn shown(row: &CaptureRow) -> LineFields {
     let name = format::file_name::base_name(&row.input_name).to_owned();
     (
         row.url_key.clone(),
@@ -73,7 +73,7 @@ struct Plain {
 }
 
 impl Plain {
-    fn shown(&self, name: impl Fn(InputId) -> String) -> BTreeSet<Shown> {
+    fn shown(&self, name: impl Fn(InputId) -> String) -> BTreeSet<LineFields> {
         let mut all = BTreeSet::new();
         for (input, c) in &self.captures {
             let second = c.fetch_time_ms.div_euclid(1000);
@@ -105,17 +105,17 @@ fn check(index: &Index, plain: &Plain) {
         rows.push(shown(&row.unwrap()));
         cursors.push(walk.cursor().to_vec());
     }
-    let found: BTreeSet<Shown> = rows.iter().cloned().collect();
+    let found: BTreeSet<LineFields> = rows.iter().cloned().collect();
     assert_eq!(found, expected);
     let are_captures = rows.iter().filter(|row| !row.4).count();
     assert_eq!(are_captures, plain.captures.len(), "captures are never hidden");
     assert_eq!(rows.len(), found.len(), "each line exactly once");
     for (at, cursor) in cursors.iter().enumerate() {
         let after = snapshot.captures_and_lines(KeyRange::All, false, Some(cursor));
-        let after: Vec<Shown> = after.map(|row| shown(&row.unwrap())).collect();
+        let after: Vec<LineFields> = after.map(|row| shown(&row.unwrap())).collect();
         assert_eq!(after, rows[at + 1..]);
         let before = snapshot.captures_and_lines(KeyRange::All, true, Some(cursor));
-        let mut before: Vec<Shown> = before.map(|row| shown(&row.unwrap())).collect();
+        let mut before: Vec<LineFields> = before.map(|row| shown(&row.unwrap())).collect();
         before.reverse();
         assert_eq!(before, rows[..at]);
     }

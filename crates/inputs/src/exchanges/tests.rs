@@ -5,7 +5,7 @@ use super::{Exchanges, RECORDS};
 
 /// A record of an exchange; ids are numbers.
 #[derive(Debug, Clone)]
-struct Written {
+struct WrittenFile {
     /// `None` for a response.
     method: Option<&'static str>,
     names: Option<u8>,
@@ -13,7 +13,7 @@ struct Written {
     second: u8,
 }
 
-fn file(records: &[Written]) -> Vec<u8> {
+fn file(records: &[WrittenFile]) -> Vec<u8> {
     let mut file = Vec::new();
     for (id, written) in records.iter().enumerate() {
         let (kind, body) = match written.method {
@@ -87,9 +87,9 @@ fn read_in_parts(file: &[u8], pause: usize) -> Vec<(u64, String)> {
     methods
 }
 
-fn written() -> impl Strategy<Value = Written> {
+fn written() -> impl Strategy<Value = WrittenFile> {
     let method = prop_oneof![3 => Just(None), 1 => Just(Some("GET")), 1 => Just(Some("POST")), 1 => Just(Some("HEAD"))];
-    (method, prop::option::of(0..60u8), 0..3u8, 0..2u8).prop_map(|(method, names, url, second)| Written {
+    (method, prop::option::of(0..60u8), 0..3u8, 0..2u8).prop_map(|(method, names, url, second)| WrittenFile {
         method,
         names,
         url,
@@ -106,7 +106,7 @@ proptest! {
     }
 }
 
-fn methods(records: &[Written]) -> Vec<String> {
+fn methods(records: &[WrittenFile]) -> Vec<String> {
     let file = file(records);
     read_in_parts(&file, usize::MAX)
         .into_iter()
@@ -114,8 +114,8 @@ fn methods(records: &[Written]) -> Vec<String> {
         .collect()
 }
 
-fn answer(names: Option<u8>, url: u8) -> Written {
-    Written {
+fn answer(names: Option<u8>, url: u8) -> WrittenFile {
+    WrittenFile {
         method: None,
         names,
         url,
@@ -123,8 +123,8 @@ fn answer(names: Option<u8>, url: u8) -> Written {
     }
 }
 
-fn request(method: &'static str, names: Option<u8>, url: u8) -> Written {
-    Written {
+fn request(method: &'static str, names: Option<u8>, url: u8) -> WrittenFile {
+    WrittenFile {
         method: Some(method),
         names,
         url,
@@ -135,7 +135,7 @@ fn request(method: &'static str, names: Option<u8>, url: u8) -> Written {
 #[test]
 fn requests_are_found_before_and_behind() {
     // By name, in either direction, also at another time, but not for another URL.
-    let later = |names, url| Written {
+    let later = |names, url| WrittenFile {
         second: 1,
         ..request("POST", names, url)
     };

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use remote::{OwnStore, Remote, Retry, Settings};
 use warc::Input;
 
-use crate::web::{Manner, Web};
+use crate::web::{Behaviour, Web};
 
 /// Settings with delays of a few milliseconds.
 pub(crate) fn settings() -> Settings {
@@ -110,7 +110,7 @@ fn check_one(remote: &Remote, address: &str, content: &[u8]) {
 fn web_servers_give_what_they_have() {
     for bytes in [0, 1, 65_536, 65_537, 3_000_000] {
         let content = content(bytes);
-        for manner in [Manner::Ranges, Manner::NoTag, Manner::NoRanges] {
+        for manner in [Behaviour::Ranges, Behaviour::NoTag, Behaviour::NoRanges] {
             let web = Web::start(&content, manner);
             check(|| Remote::new(settings()), &web.url("/file?x=[y]"), &content);
             check(|| Remote::new(settings()), &web.url("/file"), &content);
@@ -137,7 +137,7 @@ fn stores_give_what_they_have() {
 #[test]
 fn reading_on_fetches_ahead_and_stopping_stops() {
     let content = content(40 << 20);
-    let web = Web::start(&content, Manner::Ranges);
+    let web = Web::start(&content, Behaviour::Ranges);
     let remote = Remote::new(settings());
     let input = remote.open(&web.url("/file"), None).unwrap();
     let mut into = vec![0; 1000];
@@ -166,7 +166,7 @@ fn reading_on_fetches_ahead_and_stopping_stops() {
 #[test]
 fn what_was_read_is_not_asked_for_again() {
     let content = content(3_000_000);
-    let web = Web::start(&content, Manner::Ranges);
+    let web = Web::start(&content, Behaviour::Ranges);
     let remote = cached(Remote::new(settings()), true);
     let read = || read_all(&*remote.open(&web.url("/file"), None).unwrap(), 256 << 10).unwrap();
     assert!(read() == content);
@@ -190,7 +190,7 @@ fn what_was_read_is_not_asked_for_again() {
 
 #[test]
 fn a_password_in_an_address_goes_to_its_server_alone() {
-    let web = Web::start(b"content", Manner::Ranges);
+    let web = Web::start(b"content", Behaviour::Ranges);
     let remote = Remote::new(settings());
     let address = format!("http://us%65r:p%40ss@{}/file?x=1", web.address);
     let input = remote.open(&address, None).unwrap();

@@ -6,17 +6,17 @@ use remote::Remote;
 
 use crate::reading::{cached, content, read_all, settings};
 use crate::web::Trouble::{Changed, Cut, Status};
-use crate::web::{Manner, Web};
+use crate::web::{Behaviour, Web};
 
 /// Reads all of a 1 MB file, with these failures after it was opened.
-fn read_with(troubles: &[crate::web::Trouble], manner: Manner) -> (std::io::Result<()>, Vec<String>) {
+fn read_with(troubles: &[crate::web::Trouble], manner: Behaviour) -> (std::io::Result<()>, Vec<String>) {
     read_through(troubles, manner, false)
 }
 
 /// As `read_with`, with or without a cache.
 fn read_through(
     troubles: &[crate::web::Trouble],
-    manner: Manner,
+    manner: Behaviour,
     is_cached: bool,
 ) -> (std::io::Result<()>, Vec<String>) {
     let content = content(1_000_000);
@@ -24,7 +24,7 @@ fn read_through(
     let remote = cached(Remote::new(settings()), is_cached);
     let stat = remote.stat(&[&web.url("/file")]).pop().unwrap().unwrap();
     web.log();
-    let read = if manner == Manner::Ranges {
+    let read = if manner == Behaviour::Ranges {
         let input = remote.open(&web.url("/file"), stat.as_ref()).unwrap();
         web.order(troubles.iter().copied());
         read_all(&*input, 10_000)
@@ -42,17 +42,17 @@ fn read_through(
 fn answers_of_trouble_are_asked_for_again() {
     let troubles = [Status(503), Status(500), Status(429), Status(503), Cut(0)];
     for is_cached in [false, true] {
-        let (read, _) = read_through(&troubles, Manner::Ranges, is_cached);
+        let (read, _) = read_through(&troubles, Behaviour::Ranges, is_cached);
         read.unwrap();
     }
-    let (read, _) = read_with(&troubles, Manner::NoRanges);
+    let (read, _) = read_with(&troubles, Behaviour::NoRanges);
     read.unwrap();
 }
 
 #[test]
 fn a_broken_answer_goes_on_at_the_byte_reached() {
     // Ten breaks with some bytes between them: only consecutive failures without bytes count.
-    let (read, log) = read_with(&[Cut(5000); 10], Manner::Ranges);
+    let (read, log) = read_with(&[Cut(5000); 10], Behaviour::Ranges);
     read.unwrap();
     let resumed: Vec<&str> = log.iter().map(String::as_str).take(5).collect();
     let expected = [
@@ -67,7 +67,7 @@ fn a_broken_answer_goes_on_at_the_byte_reached() {
 
 #[test]
 fn patience_ends() {
-    let (read, log) = read_with(&[Status(503); 100], Manner::Ranges);
+    let (read, log) = read_with(&[Status(503); 100], Behaviour::Ranges);
     let error = read.unwrap_err().to_string();
     assert_eq!(log.len(), 1 + 6);
     assert!(
@@ -84,7 +84,7 @@ fn a_changed_file_is_an_error_and_no_mixture() {
         &[Cut(9), Cut(9), Changed],
     ] {
         for is_cached in [false, true] {
-            let (read, _) = read_through(troubles, Manner::Ranges, is_cached);
+            let (read, _) = read_through(troubles, Behaviour::Ranges, is_cached);
             let error = read.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidData);
             assert!(
@@ -94,7 +94,7 @@ fn a_changed_file_is_an_error_and_no_mixture() {
         }
     }
     // The file may also change between two requests for its description.
-    let web = Web::start(b"content", Manner::Ranges);
+    let web = Web::start(b"content", Behaviour::Ranges);
     let remote = Remote::new(settings());
     let stat = remote.stat(&[&web.url("/file")]).pop().unwrap().unwrap();
     web.order([Changed]);
@@ -104,11 +104,11 @@ fn a_changed_file_is_an_error_and_no_mixture() {
 
 #[test]
 fn servers_without_ranges_are_read_once() {
-    let (read, log) = read_with(&[], Manner::NoRanges);
+    let (read, log) = read_with(&[], Behaviour::NoRanges);
     read.unwrap();
     assert_eq!(log, ["bytes=0-0", ""]);
     // The length reveals a broken response, and the copy starts again.
-    let (read, log) = read_with(&[Cut(999_999)], Manner::NoRanges);
+    let (read, log) = read_with(&[Cut(999_999)], Behaviour::NoRanges);
     read.unwrap();
     assert_eq!(log, ["bytes=0-0", "", ""]);
 }
@@ -116,7 +116,7 @@ fn servers_without_ranges_are_read_once() {
 #[test]
 fn a_length_may_be_untold() {
     let content = content(100_000);
-    let web = Web::start(&content, Manner::NoLength);
+    let web = Web::start(&content, Behaviour::NoLength);
     let remote = Remote::new(settings());
     let stat = remote.stat(&[&web.url("/file")]).pop().unwrap().unwrap().unwrap();
     assert_eq!(stat.size, 0);
@@ -128,14 +128,14 @@ fn a_length_may_be_untold() {
 #[test]
 fn redirects_are_followed() {
     let content = content(200_000);
-    let web = Web::start(&content, Manner::Ranges);
+    let web = Web::start(&content, Behaviour::Ranges);
     let input = Remote::new(settings()).open(&web.url("/moved"), None).unwrap();
     assert!(read_all(&*input, 256 << 10).unwrap() == content);
 }
 
 #[test]
 fn what_is_not_there_or_not_allowed_is_told_apart() {
-    let web = Web::start(b"x", Manner::Ranges);
+    let web = Web::start(b"x", Behaviour::Ranges);
     let remote = Remote::new(settings());
     let urls = [web.url("/file"), web.url("/absent"), web.url("/secret")];
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();

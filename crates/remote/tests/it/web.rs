@@ -18,7 +18,7 @@ pub(crate) enum Trouble {
 
 /// How the server handles all requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum Behaviour {
     Ranges,
     /// No support for ranges.
     NoRanges,
@@ -47,7 +47,7 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    pub(crate) fn start(content: &[u8], manner: Manner) -> Web {
+    pub(crate) fn start(content: &[u8], manner: Behaviour) -> Web {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(Mutex::new(State {
@@ -84,7 +84,7 @@ impl Web {
 }
 
 /// Serves the requests of one connection in sequence.
-fn serve(stream: &TcpStream, state: &Mutex<State>, manner: Manner) {
+fn serve(stream: &TcpStream, state: &Mutex<State>, manner: Behaviour) {
     let mut input = BufReader::new(stream);
     loop {
         let mut first = String::new();
@@ -115,7 +115,7 @@ fn answer(
     path: &str,
     headers: &BTreeMap<String, String>,
     state: &Mutex<State>,
-    manner: Manner,
+    manner: Behaviour,
 ) -> bool {
     let mut state = state.lock().unwrap();
     state.log.push(headers.get("range").cloned().unwrap_or_default());
@@ -135,7 +135,7 @@ fn answer(
         state.version += 1;
     }
     let tag = format!("\"v{}\"", state.version);
-    let matches = manner == Manner::NoTag || headers.get("if-match").is_none_or(|wanted| *wanted == tag);
+    let matches = manner == Behaviour::NoTag || headers.get("if-match").is_none_or(|wanted| *wanted == tag);
     let status = match trouble {
         Some(Trouble::Status(status)) => Some(status),
         _ if !matches => Some(412),
@@ -146,7 +146,7 @@ fn answer(
         return stream.write_all(head.as_bytes()).is_ok();
     }
     let size = state.content.len();
-    let ranged = matches!(manner, Manner::Ranges | Manner::NoTag);
+    let ranged = matches!(manner, Behaviour::Ranges | Behaviour::NoTag);
     let range = headers.get("range").filter(|_| ranged).map(|range| {
         let (first, last) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
         let first: usize = first.parse().unwrap();
@@ -168,18 +168,18 @@ fn answer(
     };
     let (first, end) = range.unwrap_or((0, size));
     let body = &state.content[first..end];
-    if manner == Manner::NoLength {
+    if manner == Behaviour::NoLength {
         head.push_str("Connection: close\r\n");
     } else {
         head.push_str(&format!("Content-Length: {}\r\n", body.len()));
     }
-    if manner != Manner::NoTag {
+    if manner != Behaviour::NoTag {
         head.push_str(&format!("ETag: {tag}\r\n"));
     }
     head.push_str("\r\n");
     let (sent, goes_on) = match trouble {
         Some(Trouble::Cut(bytes)) => (bytes.min(body.len()), false),
-        _ => (body.len(), manner != Manner::NoLength),
+        _ => (body.len(), manner != Behaviour::NoLength),
     };
     stream.write_all(head.as_bytes()).is_ok() && stream.write_all(&body[..sent]).is_ok() && goes_on
 }

@@ -50,7 +50,7 @@ impl Piece {
 }
 
 /// The resolved part of an object.
-struct Found {
+struct ResolvedRange {
     range: Range<u64>,
     parts: Option<usize>,
     /// Whether the response is 206.
@@ -220,7 +220,7 @@ impl StoreService {
         piece: Piece,
         reading: &Reading<'_>,
         headers: &HeaderMap,
-    ) -> S3Result<(Opened, Found)> {
+    ) -> S3Result<(Opened, ResolvedRange)> {
         let requested = piece;
         for _ in 0..ATTEMPTS {
             let mut piece = requested;
@@ -323,16 +323,16 @@ fn piece(range: Option<dto::Range>, part: Option<i32>) -> S3Result<Piece> {
     }
 }
 
-fn find(piece: Piece, meta: &Meta) -> S3Result<Found> {
+fn find(piece: Piece, meta: &Meta) -> S3Result<ResolvedRange> {
     match piece {
-        Piece::Whole => Ok(Found {
+        Piece::Whole => Ok(ResolvedRange {
             range: 0..meta.size,
             parts: None,
             partial: false,
         }),
         Piece::Bytes(range) => {
             let range = range.check(meta.size).map_err(|_| unsatisfiable(meta.size))?;
-            Ok(Found {
+            Ok(ResolvedRange {
                 range,
                 parts: None,
                 partial: true,
@@ -341,14 +341,14 @@ fn find(piece: Piece, meta: &Meta) -> S3Result<Found> {
         Piece::Part(number) => match meta.attributes.get(attributes::PARTS) {
             Some(text) => {
                 let (range, count) = part_sizes::range(text, number)?;
-                Ok(Found {
+                Ok(ResolvedRange {
                     range,
                     parts: Some(count),
                     partial: true,
                 })
             }
             // As in S3, an object that was not uploaded in parts is its own part 1.
-            None if number == 1 => Ok(Found {
+            None if number == 1 => Ok(ResolvedRange {
                 range: 0..meta.size,
                 parts: None,
                 partial: meta.size > 0,
@@ -361,7 +361,7 @@ fn find(piece: Piece, meta: &Meta) -> S3Result<Found> {
     }
 }
 
-fn content_range(found: &Found, meta: &Meta) -> Option<String> {
+fn content_range(found: &ResolvedRange, meta: &Meta) -> Option<String> {
     let Range { start, end } = found.range;
     (found.partial && end > start).then(|| format!("bytes {start}-{}/{}", end - 1, meta.size))
 }
@@ -385,7 +385,7 @@ fn unsatisfiable(size: u64) -> S3Error {
 
 /// Returns the stored checksum of the requested object or part. A range has none, because the
 /// checksum of the whole would mislead.
-fn sums(piece: Piece, found: &Found, meta: &Meta) -> Option<Checksum> {
+fn sums(piece: Piece, found: &ResolvedRange, meta: &Meta) -> Option<Checksum> {
     match piece {
         _ if !found.partial => Some(checksum::stored(&meta.attributes)),
         Piece::Part(number) if found.parts.is_some() => {

@@ -13,7 +13,7 @@ pub(super) const WORD_BYTES_MAX: usize = 100;
 /// Appends a letter in lower case and without diacritics.
 pub(super) fn fold(c: char, word: &mut String) {
     match known(c) {
-        Some(Known {
+        Some(LetterForms {
             plain: Some(plain), ..
         }) => push(word, *plain),
         _ => fold_any(c, word),
@@ -38,7 +38,7 @@ pub(super) fn fold_any(c: char, word: &mut String) {
 /// Appends a letter in lower case, with its diacritics.
 pub(super) fn lower(c: char, word: &mut String) {
     match known(c) {
-        Some(Known {
+        Some(LetterForms {
             lower: Some(lower), ..
         }) => push(word, *lower),
         _ => lower_any(c, word),
@@ -125,7 +125,7 @@ const FOLD_END: usize = 0x2000;
 
 /// Both forms of a letter.
 #[derive(Default)]
-struct Known {
+struct LetterForms {
     /// Without diacritics; absent if that is not one character.
     plain: Option<char>,
     /// With diacritics; absent if that is not one character.
@@ -134,13 +134,13 @@ struct Known {
 
 /// Returns the cached forms of a letter of most alphabets. Unicode's own tables are slower, and
 /// each letter of such texts is looked up twice.
-fn known(c: char) -> Option<&'static Known> {
-    static TABLE: OnceLock<Vec<Known>> = OnceLock::new();
+fn known(c: char) -> Option<&'static LetterForms> {
+    static TABLE: OnceLock<Vec<LetterForms>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
         let chars = (0..FOLD_END as u32).map(char::from_u32);
         chars
             .map(|c| {
-                c.map_or_else(Known::default, |c| Known {
+                c.map_or_else(LetterForms::default, |c| LetterForms {
                     plain: single(c, fold_any),
                     lower: single(c, lower_any),
                 })

@@ -11,7 +11,7 @@ use tower::ServiceExt;
 
 use crate::fake::owned;
 use crate::port::Running;
-use crate::rights::Place;
+use crate::rights::TwoHosts;
 
 /// Clients that may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,7 +170,7 @@ async fn walk(router: &Router, who: &str, headers: &[(&str, &str)], is_admin: bo
 
 #[tokio::test]
 async fn every_route_says_for_whom_it_is_and_is_for_nobody_else() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let token = |name: &str, groups: &str, is_admin| {
         let bearer = TokenHolder {
             groups: Groups::listed(groups),
@@ -251,7 +251,7 @@ async fn every_route_says_for_whom_it_is_and_is_for_nobody_else() {
 
 #[tokio::test]
 async fn no_route_of_the_api_is_left_out_of_the_walk() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let router = server::router(place.archive.clone(), ServerSettings::default());
     let (_, text) = status(&router, "GET", "/api/v1/openapi.json", &[]).await;
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -274,7 +274,7 @@ async fn no_route_of_the_api_is_left_out_of_the_walk() {
 /// refused them.
 #[test]
 fn the_owner_on_loopback_administers_and_strangers_do_not() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     place.hide_secret();
     let running = Running::start_over(place.archive.clone(), ServerSettings::default());
     let ask = |method: &str, path: &str, more: &str| {
@@ -319,7 +319,7 @@ fn the_owner_on_loopback_administers_and_strangers_do_not() {
 
 #[tokio::test]
 async fn answers_to_admins_stay_out_of_caches_of_others() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let strangers = server::router(place.archive.clone(), ServerSettings::default());
     let owners = owned(strangers.clone());
     let kept = async |router: &Router| {

@@ -11,7 +11,7 @@ use server::{Posts, ServerSettings};
 use tempfile::TempDir;
 
 use crate::port::{Running, exchange};
-use crate::rights::{OPEN, Place, SECRET};
+use crate::rights::{OPEN, SECRET, TwoHosts};
 
 /// A server that accepts posts from this machine, over its own archive.
 struct Posting {
@@ -131,7 +131,7 @@ fn bad_lines_are_named_or_skipped() {
     let (status, text) = posting.post("/outbackcdx/a?badLines=skip&unknown=1", &bad);
     assert_eq!(status, 200);
     assert!(
-        text.starts_with("Added 2 records\n") && text.contains("cannot be read: 1\n"),
+        text.starts_with("Added 2 records\n") && text.contains("cannot be parsed: 1\n"),
         "{text}"
     );
     let raw = [ONE.as_bytes(), b"\xff\xfe\n"].concat();
@@ -295,7 +295,7 @@ fn bodies_come_in_chunks_and_within_limits() {
 /// Nobody may post unless settings allow it, and then only the clients named there.
 #[test]
 fn who_may_post_is_a_setting() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     place.hide_secret();
     let token = |group: &str| {
         let groups: Groups = [group].into_iter().collect();
@@ -350,7 +350,7 @@ fn who_may_post_is_a_setting() {
 /// A post to a collection is listed in that collection, or the response says where it is listed.
 #[test]
 fn what_would_land_in_another_collection_is_refused() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let settings = ServerSettings {
         posts: Posts {
             from_here: true,
@@ -398,7 +398,7 @@ fn what_would_land_in_another_collection_is_refused() {
 /// of an archive without them.
 #[test]
 fn answers_to_posts_are_the_same_whether_a_capture_is_hidden_or_not_there() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let open = Running::start_over(place.archive.clone(), ServerSettings::default());
     let request =
         format!("GET /outbackcdx/all?url={SECRET} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");

@@ -17,7 +17,7 @@ use crate::fake;
 use crate::port::Running;
 
 /// An archive of two hosts, one of which is hidden from the public.
-pub(crate) struct Place {
+pub(crate) struct TwoHosts {
     pub(crate) archive: Archive,
     dir: tempfile::TempDir,
 }
@@ -39,8 +39,8 @@ pub(crate) fn record(url: &str, body: &str) -> String {
     )
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
+impl TwoHosts {
+    pub(crate) fn new() -> TwoHosts {
         let dir = tempfile::tempdir().unwrap();
         let warc = dir.path().join("crawl.warc");
         let text = record(
@@ -62,7 +62,7 @@ impl Place {
             ..LoadRequest::default()
         };
         archive.load(&request, &mut |_, _| true).unwrap();
-        Place { archive, dir }
+        TwoHosts { archive, dir }
     }
 
     pub(crate) fn hide_secret(&self) {
@@ -205,7 +205,7 @@ async fn get(router: &Router, path: &str, headers: &[(&str, &str)]) -> (StatusCo
 
 #[tokio::test]
 async fn nothing_on_any_address_tells_the_public_of_what_is_hidden() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let token = place
         .tokens()
         .issue("room", Groups::listed("staff"), None)
@@ -275,7 +275,7 @@ async fn nothing_on_any_address_tells_the_public_of_what_is_hidden() {
 
 #[tokio::test]
 async fn a_token_that_is_none_is_refused_and_never_the_public() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let token = place
         .tokens()
         .issue("room", Groups::listed("staff"), None)
@@ -316,7 +316,7 @@ fn total(running: &Running, groups: &str) -> String {
 
 #[test]
 fn a_header_of_groups_is_believed_from_the_proxy_alone() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     place.hide_secret();
     let of_proxy = Running::start_over(place.archive.clone(), place.settings("127.0.0.0/8"));
     // The hidden page, and the visible one that links to it with the same word.
@@ -330,7 +330,7 @@ fn a_header_of_groups_is_believed_from_the_proxy_alone() {
 /// If a rule is invalid, nothing is shown, and the response says why.
 #[tokio::test]
 async fn rules_that_cannot_be_read_close_the_server() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
     std::fs::write(place.archive.rights_path(), "[[rule]]\nacess = \"deny\"\n").unwrap();
     for path in [
@@ -360,7 +360,7 @@ async fn rules_that_cannot_be_read_close_the_server() {
 /// proxy the client may be anybody, whatever its address.
 #[test]
 fn on_its_own_machine_the_page_says_what_is_wrong_with_the_rules() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let rules = "[[rule]]\naccess = \"deny\"\nfrom = \"<soon>\"\n";
     std::fs::write(place.archive.rights_path(), rules).unwrap();
     let shown = |settings: ServerSettings, more: &str| {
@@ -396,7 +396,7 @@ fn on_its_own_machine_the_page_says_what_is_wrong_with_the_rules() {
 
 #[tokio::test]
 async fn the_page_and_the_api_say_the_rules_and_what_they_come_to() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let router = fake::owned(server::router(place.archive.clone(), ServerSettings::default()));
     let (_, _, text) = get(&router, "/rights", &[]).await;
     assert!(text.contains("There are no rules"), "{text}");
@@ -412,7 +412,7 @@ async fn the_page_and_the_api_say_the_rules_and_what_they_come_to() {
         "the host <bdi class=\"url\" dir=\"ltr\">secret.org",
         "&lt;script&gt;alert(1)&lt;/script&gt; a &amp; b",
         "&lt;i&gt;x&lt;/i&gt;",
-        "over</span> since 1 January 2020",
+        "expired</span> since 1 January 2020",
         "content of type <code>application/pdf</code>",
         "id=\"rule-3\"",
         "1 capture of 1 URL",
@@ -470,7 +470,7 @@ async fn the_page_and_the_api_say_the_rules_and_what_they_come_to() {
 
 #[tokio::test]
 async fn pages_say_as_whom_one_looks_where_that_matters() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let token = place
         .tokens()
         .issue("room", Groups::listed("staff"), None)
@@ -507,7 +507,7 @@ async fn pages_say_as_whom_one_looks_where_that_matters() {
         "{text}"
     );
     // Without rules and without authentication, all clients get the same page.
-    let plain = Place::new();
+    let plain = TwoHosts::new();
     let router = server::router(plain.archive.clone(), ServerSettings::default());
     let (_, _, text) = get(&router, "/", &[]).await;
     assert!(

@@ -13,12 +13,12 @@ use crate::driver::Browser;
 use crate::fake::{Reply, get, send};
 use crate::loaded::load;
 use crate::port::{Running, exchange, with_replay};
-use crate::rights::{Place, SECRET, WORD};
+use crate::rights::{SECRET, TwoHosts, WORD};
 use crate::web;
 
 /// Returns an archive with pages only for staff, a token of staff, and a router.
-fn scene() -> (Place, String, Router) {
-    let place = Place::new();
+fn scene() -> (TwoHosts, String, Router) {
+    let place = TwoHosts::new();
     place.hide_secret();
     let token = place
         .tokens()
@@ -281,7 +281,7 @@ async fn a_form_of_another_site_signs_nobody_in_or_out() {
 
 #[tokio::test]
 async fn where_no_tokens_are_taken_nobody_signs_in() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let router = server::router(place.archive.clone(), ServerSettings::default());
     assert_eq!(get(&router, "/sign-in").await.status, StatusCode::NOT_FOUND);
     let reply = post(&router, "/sign-in", &[], "token=x".to_owned()).await;

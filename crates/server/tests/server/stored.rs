@@ -17,7 +17,7 @@ use warc::{Draft, Writer};
 
 use crate::field::field;
 use crate::loaded::load;
-use crate::rights::{OPEN, Place, SECRET, WORD};
+use crate::rights::{OPEN, SECRET, TwoHosts, WORD};
 
 struct Reply {
     status: u16,
@@ -74,7 +74,7 @@ fn open(archive: &Archive) -> Router {
 }
 
 /// Returns the input's bytes, and the offset of the hidden host's record.
-fn bytes_and_secret(place: &Place) -> (Vec<u8>, usize) {
+fn bytes_and_secret(place: &TwoHosts) -> (Vec<u8>, usize) {
     let bytes = std::fs::read(place.warc()).expect("the input");
     let text = String::from_utf8(bytes.clone()).expect("text");
     let target = text
@@ -86,7 +86,7 @@ fn bytes_and_secret(place: &Place) -> (Vec<u8>, usize) {
 
 #[tokio::test]
 async fn who_sees_everything_gets_any_bytes() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let (bytes, secret) = bytes_and_secret(&place);
     let (router, all) = (open(&place.archive), bytes.len());
     let whole = get(&router, "/record/crawl.warc").await;
@@ -140,7 +140,7 @@ async fn who_sees_everything_gets_any_bytes() {
 /// The public gets only the visible records of a file, and staff get the whole file.
 #[tokio::test]
 async fn the_public_gets_records_that_it_sees_and_nothing_else() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let (bytes, secret) = bytes_and_secret(&place);
     let token = place
         .tokens()
@@ -200,7 +200,7 @@ async fn the_public_gets_records_that_it_sees_and_nothing_else() {
 /// Records of a taken-down page are still in the file, but are not sent to anybody.
 #[tokio::test]
 async fn what_was_taken_down_is_sent_to_nobody() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let (bytes, secret) = bytes_and_secret(&place);
     let request = TakeDown {
         takes: TakedownSelector::Url(SECRET.to_owned()),
@@ -320,7 +320,7 @@ async fn places_of_captures_lead_to_their_bytes() {
 /// A record that shares a compressed member with others has no separate byte range.
 #[tokio::test]
 async fn a_record_in_a_shared_member_is_refused_alone() {
-    let place = Place::new();
+    let place = TwoHosts::new();
     let (bytes, secret) = bytes_and_secret(&place);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("shared.warc.gz");
@@ -348,7 +348,7 @@ async fn a_record_in_a_shared_member_is_refused_alone() {
 async fn a_file_that_changed_is_said() {
     let folder = tempfile::tempdir().expect("a folder");
     let path: PathBuf = folder.path().join("crawl.warc");
-    std::fs::copy(Place::new().warc(), &path).expect("copied");
+    std::fs::copy(TwoHosts::new().warc(), &path).expect("copied");
     let loaded = load(std::slice::from_ref(&path), None);
     let router = open(&loaded.archive);
     let stored = std::fs::read(&path).expect("the input");

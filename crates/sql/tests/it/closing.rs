@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use archive::{Archive, OpenSettings};
 
-use crate::data::{Place, ask};
+use crate::data::{Workspace, ask};
 
 /// Returns the time until another process could own the archive.
-fn until_free(place: &Place) -> Duration {
+fn until_free(place: &Workspace) -> Duration {
     let begun = Instant::now();
     let mut settings = OpenSettings::default();
     settings.own = true;
@@ -19,7 +19,7 @@ fn until_free(place: &Place) -> Duration {
 
 #[test]
 fn an_archive_is_closed_when_nobody_asks() {
-    let place = Place::small();
+    let place = Workspace::small();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for statement in [
         "SELECT 1",

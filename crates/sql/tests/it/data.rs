@@ -12,13 +12,13 @@ use sql::{Database, QuerySettings, Settings, SqlError};
 use tempfile::TempDir;
 
 /// A folder with an archive.
-pub(crate) struct Place {
+pub(crate) struct Workspace {
     root: TempDir,
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
-        Place {
+impl Workspace {
+    pub(crate) fn new() -> Workspace {
+        Workspace {
             root: tempfile::tempdir().unwrap(),
         }
     }
@@ -81,8 +81,8 @@ impl Place {
     }
 
     /// Makes an archive of a small web, loaded and closed.
-    pub(crate) fn small() -> Place {
-        let place = Place::new();
+    pub(crate) fn small() -> Workspace {
+        let place = Workspace::new();
         let web = place.web(120, 1);
         place.load(&place.own(), &[web], None);
         place

@@ -12,11 +12,11 @@ use catalogue::{Copy, Digest, FileVersion, Format, LogBatch};
 use sql::arrow::datatypes::SchemaRef;
 use sql::{FileTable, QUESTIONS, QuerySettings, SqlError, TableInfo};
 
-use crate::data::{Place, ask, ask_with, refused};
+use crate::data::{Workspace, ask, ask_with, refused};
 
 /// Creates a tree with all kinds of entries: hard links across directories, symbolic links, names
 /// that are not UTF-8.
-fn tree(place: &Place) -> PathBuf {
+fn tree(place: &Workspace) -> PathBuf {
     let root = place
         .path("tree")
         .canonicalize()
@@ -145,7 +145,7 @@ fn sorted(rows: &str) -> Vec<&str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn names_are_those_of_a_plain_walk() {
-    let place = Place::small();
+    let place = Workspace::small();
     let tree = tree(&place);
     place.scan(&tree);
     let database = place.database();
@@ -171,7 +171,7 @@ async fn names_are_those_of_a_plain_walk() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_with_several_names_are_listed_once_and_sums_are_over_them() {
-    let place = Place::small();
+    let place = Workspace::small();
     let tree = tree(&place);
     place.scan(&tree);
     let database = place.database();
@@ -213,7 +213,7 @@ async fn files_with_several_names_are_listed_once_and_sums_are_over_them() {
 /// Conditions evaluated by the catalogue give the same as conditions evaluated on every row.
 #[tokio::test(flavor = "multi_thread")]
 async fn conditions_on_paths_give_what_they_give_without_help() {
-    let place = Place::small();
+    let place = Workspace::small();
     let tree = tree(&place);
     place.scan(&tree);
     // A second tree, whose path has that of the first as a prefix.
@@ -285,7 +285,7 @@ async fn conditions_on_paths_give_what_they_give_without_help() {
 /// The plan shows which conditions the catalogue evaluates, and that they are not evaluated again.
 #[tokio::test(flavor = "multi_thread")]
 async fn conditions_and_limits_reach_the_catalogue() {
-    let place = Place::small();
+    let place = Workspace::small();
     let tree = tree(&place);
     place.scan(&tree);
     let database = place.database();
@@ -345,7 +345,7 @@ async fn conditions_and_limits_reach_the_catalogue() {
 /// statements of docs/sql.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_on_disk_are_joined_with_what_was_loaded() {
-    let place = Place::new();
+    let place = Workspace::new();
     let crawls = place.path("crawls").join(OsStr::from_bytes(b"caf\xe9"));
     fs::create_dir_all(&crawls).unwrap();
     let loaded = [
@@ -398,7 +398,7 @@ async fn files_on_disk_are_joined_with_what_was_loaded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_policies_know_of_contents_is_in_files() {
-    let place = Place::small();
+    let place = Workspace::small();
     let tree = tree(&place);
     place.scan(&tree);
     let seen = |name: &str| {
@@ -462,7 +462,7 @@ async fn what_policies_know_of_contents_is_in_files() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_catalogue_it_is_told_how_to_get_one() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     for table in FileTable::ALL.map(FileTable::name) {
         let error = refused(&database, &format!("SELECT * FROM {table}")).await;
@@ -507,7 +507,7 @@ async fn without_a_catalogue_it_is_told_how_to_get_one() {
 /// reason; others are unaffected.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_catalogue_in_use_is_waited_for() {
-    let place = Place::small();
+    let place = Workspace::small();
     place.scan(&tree(&place));
     let database = place.database();
     let held = place.catalogue();
@@ -537,7 +537,7 @@ async fn a_catalogue_in_use_is_waited_for() {
 /// A statement keeps the catalogue open while it runs, shared with other statements, and no longer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_catalogue_is_closed_when_no_statement_reads_it() {
-    let place = Place::small();
+    let place = Workspace::small();
     place.scan(&tree(&place));
     let database = place.database();
     let is_free = || {
@@ -584,7 +584,7 @@ async fn a_catalogue_is_closed_when_no_statement_reads_it() {
 /// Opening the catalogue requires writing. If that fails, the system's error is reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_catalogue_that_cannot_be_opened_is_an_error_that_names_it() {
-    let place = Place::small();
+    let place = Workspace::small();
     place.scan(&tree(&place));
     let lock = place.path("archive/files/lock");
     fs::remove_file(&lock).unwrap();
@@ -605,7 +605,7 @@ async fn a_catalogue_that_cannot_be_opened_is_an_error_that_names_it() {
 /// An archive opened read-only has its catalogue, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_archive_opened_for_reading_has_its_catalogue() {
-    let place = Place::small();
+    let place = Workspace::small();
     place.scan(&tree(&place));
     let mut settings = sql::Settings::default();
     settings.read_only = true;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::data::{Place, ask};
+use crate::data::{Workspace, ask};
 
 /// Tables with a key column.
 const KEYED: [(&str, &str); 4] = [
@@ -48,7 +48,7 @@ impl Condition {
 #[test]
 fn conditions_on_keys_give_what_they_give_without_help() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     let all: Vec<(&str, &str, String)> = KEYED
         .iter()
@@ -94,7 +94,7 @@ fn conditions_on_keys_give_what_they_give_without_help() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_and_orders_give_the_first_rows() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     for (table, order) in [
         ("top", "inlinks_external DESC, inlinks DESC, url_key"),
@@ -122,7 +122,7 @@ async fn limits_and_orders_give_the_first_rows() {
 /// Only the requested columns, in the requested order.
 #[tokio::test(flavor = "multi_thread")]
 async fn columns_are_chosen() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     let whole = ask(&database, "SELECT url_key, captured, inlinks FROM uris LIMIT 5").await;
     let turned = ask(&database, "SELECT inlinks, url_key FROM uris LIMIT 5").await;

@@ -6,14 +6,14 @@ use archive::question::View;
 use sql::verify::verify;
 use sql::{Database, MaintainReport, maintain};
 
-use crate::data::{Place, ask, dump};
+use crate::data::{Workspace, ask, dump};
 
 fn run(database: &Database, keep: Duration) -> Vec<MaintainReport> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(maintain(database, keep)).unwrap()
 }
 
-fn data_files(place: &Place, table: &str) -> usize {
+fn data_files(place: &Workspace, table: &str) -> usize {
     let dir = place.path("archive/facts").join(table);
     let names = std::fs::read_dir(dir)
         .unwrap()
@@ -25,7 +25,7 @@ fn data_files(place: &Place, table: &str) -> usize {
 
 #[test]
 fn small_files_are_put_together_and_loads_go_on() {
-    let place = Place::new();
+    let place = Workspace::new();
     let owner = place.own();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for (round, seed) in [1, 2, 3].into_iter().enumerate() {

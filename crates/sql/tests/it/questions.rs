@@ -2,14 +2,14 @@
 
 use sql::QUESTIONS;
 
-use crate::data::{Place, ask, shared_inputs};
+use crate::data::{Workspace, ask, shared_inputs};
 
 #[test]
 fn every_question_has_an_answer() {
     let Some(inputs) = shared_inputs(&["crawls", "commoncrawl"]) else {
         return;
     };
-    let place = Place::new();
+    let place = Workspace::new();
     place.load_by_path(&place.own(), &inputs);
     // The loaded files, and one that was not loaded.
     let tree = place.path("tree");

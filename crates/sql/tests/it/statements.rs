@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use sql::{FileTable, QuerySettings, SqlError, TABLES};
 
-use crate::data::{Place, ask, ask_with, refused};
+use crate::data::{Workspace, ask, ask_with, refused};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_changed_and_nothing_outside_is_read() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     let secret = place.path("secret.csv");
     std::fs::write(&secret, "a,b\n1,2\n").unwrap();
@@ -54,7 +54,7 @@ async fn nothing_is_changed_and_nothing_outside_is_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_statements_are_told_where_and_what_instead() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     for (statement, expected) in [
         ("SELEC 1", "(column 1)"),
@@ -79,7 +79,7 @@ async fn wrong_statements_are_told_where_and_what_instead() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_and_columns_can_be_listed_and_plans_be_shown() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     let shown = ask(&database, "SHOW TABLES").await;
     for table in TABLES {
@@ -102,7 +102,7 @@ async fn tables_and_columns_can_be_listed_and_plans_be_shown() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_statement_is_stopped() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     let mut settings = QuerySettings::default();
     settings.time_max = Some(Duration::from_secs(1));
@@ -117,7 +117,7 @@ async fn a_long_statement_is_stopped() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn search_and_inlinks_are_tables() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     let title = ask(&database, "SELECT title FROM pages WHERE title <> '' LIMIT 1").await;
     let word = title.split_whitespace().next().unwrap().to_owned();
@@ -156,7 +156,7 @@ async fn search_and_inlinks_are_tables() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_archive_without_facts_has_its_live_tables() {
-    let place = Place::new();
+    let place = Workspace::new();
     let web = place.web(20, 3);
     {
         let mut settings = archive::OpenSettings::default();
@@ -181,7 +181,7 @@ async fn an_archive_without_facts_has_its_live_tables() {
 /// settings give another location.
 #[tokio::test(flavor = "multi_thread")]
 async fn facts_are_where_the_archive_says_or_the_settings() {
-    let place = Place::small();
+    let place = Workspace::small();
     let count = "SELECT count(*) FROM captures";
     let expected = ask(&place.database(), count).await;
     std::fs::rename(place.path("archive/facts"), place.path("moved")).unwrap();
@@ -210,7 +210,7 @@ async fn facts_are_where_the_archive_says_or_the_settings() {
 /// every column.
 #[tokio::test(flavor = "multi_thread")]
 async fn names_are_without_folders_where_these_are_hidden() {
-    let place = Place::new();
+    let place = Workspace::new();
     let web = place.web(120, 1);
     place.load_by_path(&place.own(), &[web]);
     let database = place.database();

@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use sql::QuerySettings;
 
-use crate::data::{Place, ask, ask_with, refused};
+use crate::data::{Workspace, ask, ask_with, refused};
 
 /// Small tables with NULL at each relevant place.
 const TABLES: &str = "WITH o(id, g) AS (VALUES (1, 1), (2, 2), (3, 3), (NULL, 4), (5, NULL)), \
@@ -174,7 +174,7 @@ fn sorted(mut rows: Vec<String>) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn traps_are_answered_as_duckdb_does_or_refused() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     let with = |statement: &str| {
         if statement.starts_with("SELECT") {
@@ -219,7 +219,7 @@ async fn traps_are_answered_as_duckdb_does_or_refused() {
 /// correlation.
 #[tokio::test(flavor = "multi_thread")]
 async fn not_in_has_three_values_everywhere() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     let mut statements = Vec::new();
     for value in ["3", "o.id", "NULL", "nullif(o.id, 2)", "o.id + 1"] {
@@ -266,7 +266,7 @@ async fn not_in_has_three_values_everywhere() {
 /// The anchor of a link may be NULL.
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_of_facts_with_nulls_hide_no_rows() {
-    let place = Place::small();
+    let place = Workspace::small();
     let database = place.database();
     let nulls = "SELECT CASE WHEN anchor = 'x' THEN anchor END FROM links";
     // Columns of live tables are never NULL, but an empty subquery is.
@@ -291,7 +291,7 @@ async fn tables_of_facts_with_nulls_hide_no_rows() {
 /// Damage is reported by file name, not in the words of the engine that reads it.
 #[tokio::test(flavor = "multi_thread")]
 async fn damaged_files_of_facts_are_told_in_a_sentence() {
-    let place = Place::small();
+    let place = Workspace::small();
     let folder = place.path("archive/facts/captures");
     let mut files = std::fs::read_dir(&folder)
         .unwrap()

@@ -6,15 +6,15 @@ use archive::question::View;
 use index::Index;
 use sql::verify::{VerifyReport, verify};
 
-use crate::data::{Place, dump, shared_inputs};
+use crate::data::{Workspace, dump, shared_inputs};
 
-fn verified(place: &Place) -> VerifyReport {
+fn verified(place: &Workspace) -> VerifyReport {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(verify(&place.database(), &mut |_| ())).unwrap()
 }
 
 #[track_caller]
-fn assert_clean(place: &Place) -> VerifyReport {
+fn assert_clean(place: &Workspace) -> VerifyReport {
     let verified = verified(place);
     assert!(verified.is_clean(), "{verified:#?}");
     verified
@@ -31,7 +31,7 @@ fn real_crawls_loaded_in_any_order_are_as_defined() {
     inputs.rotate_left(7);
     orders.push((inputs, Some(1_000_000)));
     for (inputs, epoch_bytes) in orders {
-        let place = Place::new();
+        let place = Workspace::new();
         let owner = place.own();
         // One after the other, which also changes the order of epochs.
         for part in inputs.chunks(9) {
@@ -55,7 +55,7 @@ fn a_row_lost_from_a_live_view_is_found() {
         ("uris", &["uris", "top"]),
         ("domains", &["domains"]),
     ] {
-        let place = Place::small();
+        let place = Workspace::small();
         assert_clean(&place);
         let index = place.path("archive/index");
         Index::open(&index, None, index::Settings::default())
@@ -78,7 +78,7 @@ fn a_row_lost_from_a_live_view_is_found() {
     }
 }
 
-fn rebuild(place: &Place, views: &[&str], search: bool) {
+fn rebuild(place: &Workspace, views: &[&str], search: bool) {
     let question = archive::question::Rebuild {
         views: views.iter().map(|view| (*view).to_owned()).collect(),
         search,
@@ -92,7 +92,7 @@ fn a_row_lost_from_the_facts_is_found() {
         ("captures", ["captures", "pages"].as_slice()),
         ("links", &["links", "inlinks"]),
     ] {
-        let place = Place::small();
+        let place = Workspace::small();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(lose_fact(&place.path("archive/facts"), table));
         let verified = verified(&place);
@@ -136,10 +136,10 @@ async fn lose_fact(facts: &std::path::Path, table: &str) {
 
 #[test]
 fn a_document_lost_from_the_search_index_is_found() {
-    let place = Place::small();
+    let place = Workspace::small();
     assert_clean(&place);
     // The search index of another archive at the same epoch, with other pages.
-    let other = Place::new();
+    let other = Workspace::new();
     let web = other.web(60, 1);
     other.load(&other.own(), &[web], None);
     let search = place.path("archive/search");

@@ -3,14 +3,14 @@
 use store_protocol::{Key, Meta};
 
 use crate::client::{List, Store, StoreError};
-use crate::version_id::{BUCKET, Place, VersionId, is_delete_marker};
+use crate::version_id::{BUCKET, Position, VersionId, is_delete_marker};
 
 /// An older version, or a delete marker.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     /// The object's name, without the bucket.
     pub(super) name: String,
-    pub(super) place: Place,
+    pub(super) place: Position,
     /// The metadata as stored: key and version number are those of the copy.
     pub(super) meta: Meta,
 }
@@ -44,7 +44,7 @@ impl Store {
     pub(super) async fn entries(
         &self,
         object: &Key,
-        below: Option<Place>,
+        below: Option<Position>,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
         let prefix = format!("{BUCKET}/{}", crate::version_id::name(object));
@@ -69,7 +69,7 @@ impl Store {
     pub(super) async fn newest_entry(
         &self,
         object: &Key,
-        below: Option<Place>,
+        below: Option<Position>,
     ) -> Result<Option<Entry>, StoreError> {
         Ok(self.entries(object, below, 1).await?.into_iter().next())
     }

@@ -10,7 +10,7 @@ use store_protocol::{Key, Meta};
 use super::entry::{Entry, listed};
 use super::read::ObjectVersion;
 use crate::client::{List, Store, StoreError};
-use crate::version_id::{Place, VersionId, escaped};
+use crate::version_id::{Position, VersionId, escaped};
 
 /// Sorts after every continuation of a prefix.
 const LAST_CHAR: char = char::MAX;
@@ -62,7 +62,7 @@ struct Cursor {
 struct Group {
     name: String,
     /// Place and id of the current version.
-    current: Option<(Place, VersionId)>,
+    current: Option<(Position, VersionId)>,
     /// Whether a version or marker of the name that counts was already seen.
     is_begun: bool,
     /// Whether a version with the id `null` was seen.
@@ -165,7 +165,7 @@ impl<'a> Merge<'a> {
     async fn seek_after_version(&mut self, name: &str, id: VersionId) -> Result<(), StoreError> {
         let key = Key::new(&self.ask.bucket, name)?;
         let current = self.store.current(&key).await?;
-        let current = current.map(|meta| (Place::of_current(&meta), VersionId::of(&meta)));
+        let current = current.map(|meta| (Position::of_current(&meta), VersionId::of(&meta)));
         let place = match (id.place(), current) {
             // Places above the current version do not count.
             (_, Some((place, of_current))) if of_current == id => Some(place),
@@ -253,7 +253,7 @@ impl<'a> Merge<'a> {
         let id = VersionId::of(&meta);
         self.group = Some(Group {
             name: meta.key.name().to_owned(),
-            current: Some((Place::of_current(&meta), id)),
+            current: Some((Position::of_current(&meta), id)),
             is_begun: true,
             has_null: id == VersionId::NULL,
         });

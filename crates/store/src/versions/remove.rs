@@ -5,7 +5,7 @@ use store_protocol::{Condition, Key, Meta, Protect, Protection};
 use super::TRIES;
 use super::entry::Entry;
 use crate::client::{Put, Store, StoreError};
-use crate::version_id::{Place, VersionId};
+use crate::version_id::{Position, VersionId};
 use crate::versioning::Versioning;
 
 /// A version to be removed, and where it was found.
@@ -96,7 +96,7 @@ impl Store {
     /// Removes the current version.
     async fn remove_current(&self, key: &Key, current: &Meta) -> Result<(), StoreError> {
         refuse_protected(key, current)?;
-        let place = Place::of_current(current);
+        let place = Position::of_current(current);
         match self.version_below(key, place, VersionId::of(current)).await? {
             Some(below) => self.restore_version(key, &below, Some(current)).await?,
             None => {
@@ -123,7 +123,7 @@ impl Store {
     async fn version_below(
         &self,
         key: &Key,
-        place: Place,
+        place: Position,
         above: VersionId,
     ) -> Result<Option<Entry>, StoreError> {
         let mut below = self.newest_entry(key, Some(place)).await?;

@@ -9,7 +9,7 @@ use system::wall_ms;
 use super::TRIES;
 use crate::bucket::{Bucket, MADE, is_hidden};
 use crate::client::{Put, Store, StoreError};
-use crate::version_id::{Place, VERSION_ID, VersionId, marker};
+use crate::version_id::{Position, VERSION_ID, VersionId, marker};
 use crate::versioning::Versioning;
 
 /// The result of a deletion.
@@ -24,7 +24,7 @@ pub struct Deletion {
 /// A copy of the current version, at its place among the older ones.
 pub(crate) struct VersionCopy {
     at: Key,
-    place: Place,
+    place: Position,
     /// The number of the copy, if it was made now. `None` if it was already there.
     made: Option<Version>,
     is_protected: bool,
@@ -103,10 +103,10 @@ impl Store {
         };
         let replaced = self.null_entries(key, versioning).await?;
         let place = match &current {
-            Some(current) => Place::of(current.version).above(system::random()),
+            Some(current) => Position::of(current.version).above(system::random()),
             None => match self.newest_entry(key, None).await? {
                 Some(newest) => newest.place.above(system::random()),
-                None => Place::of_marker_alone(self.cluster().clock.now()),
+                None => Position::of_marker_alone(self.cluster().clock.now()),
             },
         };
         let id = match versioning {
@@ -136,7 +136,7 @@ impl Store {
         })
     }
 
-    async fn put_marker(&self, key: &Key, place: Place, id: VersionId) -> Result<Meta, StoreError> {
+    async fn put_marker(&self, key: &Key, place: Position, id: VersionId) -> Result<Meta, StoreError> {
         let attributes = [
             marker(),
             (VERSION_ID.to_owned(), id.to_string()),
@@ -168,7 +168,7 @@ impl Store {
     }
 
     async fn copy_to_place(&self, key: &Key, current: &Meta) -> Result<VersionCopy, StoreError> {
-        let place = Place::of_current(current);
+        let place = Position::of_current(current);
         let (id, protection) = (VersionId::of(current), Protection::of(&current.attributes));
         let mut kept = VersionCopy {
             at: place.key(key)?,
@@ -222,7 +222,7 @@ impl Store {
         };
         let is_left_over = match self.current(key).await? {
             // The current version has become older, which only a removal does.
-            Some(current) => kept.place < Place::of_current(&current),
+            Some(current) => kept.place < Position::of_current(&current),
             // A deletion would have put a marker above it.
             None => self
                 .newest_entry(key, None)

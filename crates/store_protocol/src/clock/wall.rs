@@ -26,11 +26,11 @@ pub(super) struct Reading {
 /// The wall clock.
 pub(super) struct Wall {
     read: Box<dyn Fn() -> Reading + Send + Sync>,
-    seen: Mutex<Seen>,
+    seen: Mutex<WallState>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct WallState {
     /// The last reading at which the wall clock was believed.
     right: Reading,
     /// When the wall clock jumped, in milliseconds of the steady clock; `None` while it is
@@ -52,7 +52,7 @@ impl Wall {
         let right = read();
         Self {
             read: Box::new(read),
-            seen: Mutex::new(Seen {
+            seen: Mutex::new(WallState {
                 right,
                 off_since_ms: None,
             }),
@@ -83,7 +83,7 @@ impl Wall {
                 "the clock has kept the time it jumped to: it is used again"
             );
         }
-        *seen = Seen {
+        *seen = WallState {
             right: now,
             off_since_ms: None,
         };

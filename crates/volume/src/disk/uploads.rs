@@ -22,10 +22,10 @@ const COMMITTED_KEPT: usize = 4096;
 
 /// The uploads of a volume.
 #[derive(Default)]
-pub(super) struct Uploads(Mutex<Known>);
+pub(super) struct Uploads(Mutex<UploadTable>);
 
 #[derive(Default)]
-struct Known {
+struct UploadTable {
     uploads: BTreeMap<UploadId, Upload>,
     /// Uploads prepared for a write and not committed yet, including those being committed.
     pending: BTreeMap<(Key, UploadId), Meta>,
@@ -37,7 +37,7 @@ struct Upload {
     touched: Instant,
 }
 
-impl Known {
+impl UploadTable {
     /// Ends an upload that was committed or superseded by a later one: only its id is kept.
     fn end(&mut self, upload: UploadId) {
         self.uploads.remove(&upload);

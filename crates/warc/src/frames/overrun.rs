@@ -7,7 +7,7 @@ use memchr::{memchr, memmem};
 
 use crate::container::codec::End;
 use crate::error::ReadError;
-use crate::frames::search::{Found, Trials, Wanted};
+use crate::frames::search::{FrameStart, Trials, Wanted};
 use crate::frames::{Frame, FramePosition, Frames, Opened, PIECE_BYTES};
 use crate::record::start::START_BYTES_MAX;
 
@@ -33,10 +33,10 @@ impl Frames {
         let mut from = frame.offset_taken + 1;
         loop {
             match self.find_with(&mut trials, from, stopped, Wanted::Records)? {
-                Some(Found::Plain(at)) if frame.holds_record && self.is_known(frame, at, stopped)? => {
+                Some(FrameStart::Plain(at)) if frame.holds_record && self.is_known(frame, at, stopped)? => {
                     from = at + 1;
                 }
-                found => return Ok(found.map(Found::offset)),
+                found => return Ok(found.map(FrameStart::offset)),
             }
         }
     }
@@ -161,7 +161,7 @@ impl Frames {
             if end > self.size() {
                 return Ok(Some(first));
             }
-            if matches!(found, Found::Plain(_)) {
+            if matches!(found, FrameStart::Plain(_)) {
                 if !ends_well || self.line_reaches_over(at, end)? {
                     return Ok(Some(first));
                 }

@@ -63,7 +63,7 @@ impl Frames {
         Ok(may_look && self.find(from, until, Wanted::Records)?.is_some())
     }
 
-    fn find(&mut self, from: u64, until: u64, wanted: Wanted) -> Result<Option<Found>, ReadError> {
+    fn find(&mut self, from: u64, until: u64, wanted: Wanted) -> Result<Option<FrameStart>, ReadError> {
         self.find_with(&mut Trials::new(), from, until, wanted)
     }
 
@@ -75,7 +75,7 @@ impl Frames {
         from: u64,
         until: u64,
         wanted: Wanted,
-    ) -> Result<Option<Found>, ReadError> {
+    ) -> Result<Option<FrameStart>, ReadError> {
         let mut searcher = Searcher::new(true);
         self.source.seek(from);
         loop {
@@ -95,9 +95,9 @@ impl Frames {
             for magic in magics_in(piece, decided.min(most)) {
                 let offset = at + magic as u64;
                 match self.try_member(offset, trials)? {
-                    Trial::Record => return Ok(Some(Found::Member(offset))),
+                    Trial::Record => return Ok(Some(FrameStart::Member(offset))),
                     Trial::Decodes | Trial::Unsure if wanted == Wanted::Anything => {
-                        return Ok(Some(Found::Member(offset)));
+                        return Ok(Some(FrameStart::Member(offset)));
                     }
                     _ => {}
                 }
@@ -105,7 +105,7 @@ impl Frames {
             // Members before the text were tried first, so the earlier of the two is returned.
             if let Some(text) = text {
                 let offset = at + text as u64;
-                return Ok((offset < until).then_some(Found::Plain(offset)));
+                return Ok((offset < until).then_some(FrameStart::Plain(offset)));
             }
             if last {
                 return Ok(None);
@@ -198,15 +198,15 @@ pub(super) enum Wanted {
 
 /// The found item and its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FrameStart {
     Plain(u64),
     Member(u64),
 }
 
-impl Found {
+impl FrameStart {
     pub(super) fn offset(self) -> u64 {
         match self {
-            Found::Plain(offset) | Found::Member(offset) => offset,
+            FrameStart::Plain(offset) | FrameStart::Member(offset) => offset,
         }
     }
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use warc::Kind;
 
-use super::support::{Seen, data, read, settings};
+use super::support::{EntrySummary, data, read, settings};
 
 /// Returns offset and length of every record that a capture index would list.
 fn spans_of(name: &str, kinds: &[Kind]) -> Option<BTreeMap<u64, u64>> {
     let file = std::fs::File::open(data(name)?).expect("opens");
     let entries = read(file, settings());
     let listed = entries.into_iter().filter_map(|entry| match entry {
-        Seen::Record { span, kind, .. } if kinds.contains(&kind) => Some((span.offset, span.length)),
+        EntrySummary::Record { span, kind, .. } if kinds.contains(&kind) => Some((span.offset, span.length)),
         _ => None,
     });
     Some(listed.collect())

@@ -1,7 +1,7 @@
 //! Real files cut at many positions or with flipped bytes: lengths add up, and undamaged records
 //! are still read.
 
-use super::support::{Dribble, Random, Seen, archives, read, settings};
+use super::support::{Dribble, EntrySummary, Random, archives, read, settings};
 
 #[test]
 fn cut_files_are_accounted_for() {
@@ -34,8 +34,8 @@ fn cut_files_are_accounted_for() {
 }
 
 /// Returns whether each entry is a record in a separate gzip member.
-fn has_member_each(bytes: &[u8], entries: &[Seen]) -> bool {
-    let own = |entry: &Seen| bytes[entry.span().offset as usize..].starts_with(&[0x1f, 0x8b]);
+fn has_member_each(bytes: &[u8], entries: &[EntrySummary]) -> bool {
+    let own = |entry: &EntrySummary| bytes[entry.span().offset as usize..].starts_with(&[0x1f, 0x8b]);
     entries.iter().all(|entry| entry.is_record() && own(entry))
 }
 
@@ -63,9 +63,10 @@ fn flipped_bytes_lose_no_other_record() {
                 // The record before the damage may lack line ends, and is reported with that
                 // defect.
                 let found = seen.iter().any(|other| match (other, entry) {
-                    (Seen::Record { span: a, body: x, .. }, Seen::Record { span: b, body: y, .. }) => {
-                        a.offset == b.offset && x == y
-                    }
+                    (
+                        EntrySummary::Record { span: a, body: x, .. },
+                        EntrySummary::Record { span: b, body: y, .. },
+                    ) => a.offset == b.offset && x == y,
                     _ => false,
                 });
                 assert!(found, "{name}: byte {at} flipped (seed {seed}), {span:?} is lost");
@@ -97,7 +98,7 @@ fn flipped_bytes_in_plain_files_lose_no_other_record() {
                 if at as u64 + 5 >= span.offset && (at as u64) < span.end() {
                     continue;
                 }
-                let offset = |other: &Seen| other.is_record() && other.span().offset == span.offset;
+                let offset = |other: &EntrySummary| other.is_record() && other.span().offset == span.offset;
                 assert!(
                     seen.iter().any(offset),
                     "{name}: byte {at} flipped (seed {seed}), {span:?} is lost"
@@ -130,7 +131,7 @@ fn what_is_kept_of_bodies_changes_nothing_else() {
             settings.body_bytes_max = kept;
             let seen = read(bytes.clone(), settings);
             let expected = whole.iter().cloned().map(|mut entry| {
-                if let Seen::Record { body, .. } = &mut entry {
+                if let EntrySummary::Record { body, .. } = &mut entry {
                     body.truncate(kept as usize);
                 }
                 entry

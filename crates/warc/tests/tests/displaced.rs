@@ -3,7 +3,7 @@
 
 use warc::{Compression, Writer};
 
-use super::support::{Seen, read, settings};
+use super::support::{EntrySummary, read, settings};
 
 const DICTIONARY_LESS: Compression = Compression::Zstd {
     level: 1,
@@ -17,12 +17,12 @@ fn every() -> impl Iterator<Item = Compression> {
 }
 
 /// Checks the targets of all records, in order.
-fn check(file: &[u8], expected: &[&str], what: &str) -> Vec<Seen> {
+fn check(file: &[u8], expected: &[&str], what: &str) -> Vec<EntrySummary> {
     let seen = read(file.to_vec(), settings());
     let targets: Vec<&str> = seen
         .iter()
         .filter_map(|entry| match entry {
-            Seen::Record { target, .. } => Some(target.as_deref().unwrap_or_default()),
+            EntrySummary::Record { target, .. } => Some(target.as_deref().unwrap_or_default()),
             _ => None,
         })
         .collect();
@@ -30,25 +30,29 @@ fn check(file: &[u8], expected: &[&str], what: &str) -> Vec<Seen> {
     seen
 }
 
-fn body_of<'a>(seen: &'a [Seen], wanted: &str) -> &'a [u8] {
+fn body_of<'a>(seen: &'a [EntrySummary], wanted: &str) -> &'a [u8] {
     let found = seen.iter().find_map(|entry| match entry {
-        Seen::Record { target, body, .. } if target.as_deref() == Some(wanted) => Some(body.as_slice()),
+        EntrySummary::Record { target, body, .. } if target.as_deref() == Some(wanted) => {
+            Some(body.as_slice())
+        }
         _ => None,
     });
     found.expect("the record was found")
 }
 
-fn reasons_of<'a>(seen: &'a [Seen], wanted: &str) -> &'a [&'static str] {
+fn reasons_of<'a>(seen: &'a [EntrySummary], wanted: &str) -> &'a [&'static str] {
     let found = seen.iter().find_map(|entry| match entry {
-        Seen::Record { target, reasons, .. } if target.as_deref() == Some(wanted) => Some(reasons.as_slice()),
+        EntrySummary::Record { target, reasons, .. } if target.as_deref() == Some(wanted) => {
+            Some(reasons.as_slice())
+        }
         _ => None,
     });
     found.expect("the record was found")
 }
 
-fn quarantined(seen: &[Seen]) -> Vec<&'static str> {
+fn quarantined(seen: &[EntrySummary]) -> Vec<&'static str> {
     let reasons = seen.iter().filter_map(|entry| match entry {
-        Seen::Quarantined(_, reason) => Some(*reason),
+        EntrySummary::Quarantined(_, reason) => Some(*reason),
         _ => None,
     });
     reasons.collect()
@@ -222,10 +226,10 @@ fn a_skippable_frame_between_frames_is_padding() {
         ]
         .concat();
         let seen = check(&file, &["a", "b"], "between frames");
-        assert!(matches!(seen[1], Seen::Padding(_)), "{seen:?}");
+        assert!(matches!(seen[1], EntrySummary::Padding(_)), "{seen:?}");
         let file = [&a, &b"\x5e\x2a\x4d\x18\x0b\0\0\0"[..], b"a seek tab."].concat();
         let seen = check(&file, &["a"], "at the end");
-        assert!(matches!(seen[1], Seen::Padding(_)), "{seen:?}");
+        assert!(matches!(seen[1], EntrySummary::Padding(_)), "{seen:?}");
     }
     // In concatenated files, the dictionary of the second contains pieces of records.
     let with = Compression::Zstd {

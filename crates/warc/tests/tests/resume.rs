@@ -5,7 +5,7 @@ use std::path::Path;
 
 use warc::{Compression, Draft, OpenRecord, Writer, raw_at, read_at};
 
-use super::support::{Seen, archives, read, settings};
+use super::support::{EntrySummary, archives, read, settings};
 
 /// Checks that reading from each entry on gives the same entries as reading from the start.
 fn check(name: &str, bytes: &[u8]) {
@@ -16,7 +16,7 @@ fn check(name: &str, bytes: &[u8]) {
         let rest = read(bytes.to_vec(), from);
         let same = match entry {
             // The reason of junk is known only from its beginning.
-            Seen::Quarantined(..) => rest[1..] == whole[n + 1..],
+            EntrySummary::Quarantined(..) => rest[1..] == whole[n + 1..],
             _ => rest == whole[n..],
         };
         assert!(
@@ -96,9 +96,9 @@ fn members_that_hold_many_records_or_parts_of_one() {
 
 /// Returns target and body only. The line ends may be in a different member, which is reported as a
 /// defect.
-fn without_place(entry: Seen) -> (Option<String>, Vec<u8>) {
+fn without_place(entry: EntrySummary) -> (Option<String>, Vec<u8>) {
     match entry {
-        Seen::Record { target, body, .. } => (target, body),
+        EntrySummary::Record { target, body, .. } => (target, body),
         other => panic!("{other:?}"),
     }
 }
@@ -107,7 +107,7 @@ fn without_place(entry: Seen) -> (Option<String>, Vec<u8>) {
 fn check_each(path: &Path) {
     let whole = read(std::fs::File::open(path).expect("opens"), settings());
     for entry in &whole {
-        let Seen::Record {
+        let EntrySummary::Record {
             span,
             target,
             body,
@@ -144,7 +144,7 @@ fn check_each(path: &Path) {
         let alone = read(raw, settings());
         let records: Vec<_> = alone.iter().filter(|entry| entry.is_record()).collect();
         let [
-            Seen::Record {
+            EntrySummary::Record {
                 target: t, body: b, ..
             },
         ] = records[..]

@@ -41,7 +41,7 @@ pub(crate) fn archives(bytes_max: u64) -> Vec<(String, Vec<u8>)> {
 
 /// The properties of an entry that tests compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum EntrySummary {
     Record {
         span: Span,
         kind: Kind,
@@ -54,15 +54,17 @@ pub(crate) enum Seen {
     Quarantined(Span, &'static str),
 }
 
-impl Seen {
+impl EntrySummary {
     pub(crate) fn span(&self) -> Span {
         match self {
-            Seen::Record { span, .. } | Seen::Padding(span) | Seen::Quarantined(span, _) => *span,
+            EntrySummary::Record { span, .. }
+            | EntrySummary::Padding(span)
+            | EntrySummary::Quarantined(span, _) => *span,
         }
     }
 
     pub(crate) fn is_record(&self) -> bool {
-        matches!(self, Seen::Record { .. })
+        matches!(self, EntrySummary::Record { .. })
     }
 }
 
@@ -72,7 +74,7 @@ pub(crate) fn settings() -> ReaderSettings {
 
 /// Reads an input to its end. Checks that entries follow one another from the start offset on and,
 /// unless the file is growing, that they reach the end of the file.
-pub(crate) fn read(input: impl Input + 'static, settings: ReaderSettings) -> Vec<Seen> {
+pub(crate) fn read(input: impl Input + 'static, settings: ReaderSettings) -> Vec<EntrySummary> {
     let (growing, mut position) = (settings.growing, settings.start_offset);
     let mut reader = Reader::from_input(Box::new(input), "memory", settings).expect("opens");
     let mut all = Vec::new();
@@ -83,7 +85,7 @@ pub(crate) fn read(input: impl Input + 'static, settings: ReaderSettings) -> Vec
         position = span.end();
         all.push(match entry {
             Entry::Record(record) => {
-                let seen = Seen::Record {
+                let seen = EntrySummary::Record {
                     span,
                     kind: record.kind,
                     target: record.target().map(str::to_owned),
@@ -97,8 +99,8 @@ pub(crate) fn read(input: impl Input + 'static, settings: ReaderSettings) -> Vec
                 }
                 seen
             }
-            Entry::Padding(span) => Seen::Padding(span),
-            Entry::Quarantined(span, defect) => Seen::Quarantined(span, defect.reason),
+            Entry::Padding(span) => EntrySummary::Padding(span),
+            Entry::Quarantined(span, defect) => EntrySummary::Quarantined(span, defect.reason),
             other => panic!("{other:?}"),
         });
     }

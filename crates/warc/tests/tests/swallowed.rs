@@ -3,7 +3,7 @@
 
 use warc::Compression;
 
-use super::support::{Seen, read, settings};
+use super::support::{EntrySummary, read, settings};
 
 fn record(name: &str, declared: usize, body: &str) -> String {
     let date = "2020-01-01T00:00:00Z";
@@ -29,7 +29,7 @@ fn check(records: &[String], expected: &[(&str, &str, &[&str])]) {
             settings.body_bytes_max = kept;
             let seen = read(stored.clone(), settings);
             let records = seen.iter().filter_map(|entry| match entry {
-                Seen::Record {
+                EntrySummary::Record {
                     target,
                     body,
                     reasons,

@@ -5,7 +5,7 @@
 
 use warc::{Compression, Writer};
 
-use super::support::{Random, Seen, read, settings};
+use super::support::{EntrySummary, Random, read, settings};
 
 const ZSTD: Compression = Compression::Zstd {
     level: 3,
@@ -264,7 +264,7 @@ fn check(form: Form, seed: u64) {
         }
         for (target, block) in &piece.records {
             let found = seen.iter().any(|entry| match entry {
-                Seen::Record { target: t, body, .. } => t.as_ref() == Some(target) && body == block,
+                EntrySummary::Record { target: t, body, .. } => t.as_ref() == Some(target) && body == block,
                 _ => false,
             });
             assert!(
@@ -277,9 +277,9 @@ fn check(form: Form, seed: u64) {
     }
 }
 
-fn list(seen: &[Seen]) -> String {
+fn list(seen: &[EntrySummary]) -> String {
     let lines = seen.iter().map(|entry| match entry {
-        Seen::Record {
+        EntrySummary::Record {
             span,
             target,
             reasons,

@@ -30,7 +30,7 @@ use crate::error::WriteError;
 use crate::folder::{Folder, WrittenFolder};
 use crate::record_digests::{self, HashingReader, RecordDigests};
 use crate::source::Source;
-use crate::temp_output::{TempOutput, Written};
+use crate::temp_output::{TempOutput, UnverifiedFile};
 use header::{Header, Original};
 pub use relations::{Relations, relations};
 
@@ -70,7 +70,7 @@ pub fn write(
     each: &mut Progress<'_>,
 ) -> Result<(WrittenFolder, DedupReport), WriteError> {
     let folder = Folder::new(out)?;
-    let mut known = Known {
+    let mut known = Payloads {
         relations,
         originals: HashMap::new(),
         report: DedupReport::default(),
@@ -91,7 +91,7 @@ pub fn write(
 }
 
 /// The payloads seen so far.
-struct Known<'a> {
+struct Payloads<'a> {
     relations: &'a Relations,
     originals: HashMap<[u8; 32], Original>,
     report: DedupReport,
@@ -101,9 +101,9 @@ fn file(
     input: &Path,
     out: &Path,
     compression: Compression,
-    known: &mut Known<'_>,
+    known: &mut Payloads<'_>,
     each: &mut Progress<'_>,
-) -> Result<Written, WriteError> {
+) -> Result<UnverifiedFile, WriteError> {
     let mut source = Source::open_verifying(input, out)?;
     let mut temp_output = TempOutput::new(out)?;
     let failed = temp_output.failed();
@@ -161,7 +161,7 @@ struct Revisit {
     block_bytes: usize,
 }
 
-impl Known<'_> {
+impl Payloads<'_> {
     /// Returns the revisit that replaces a record, if its payload was seen before.
     fn revisit(
         &mut self,

@@ -15,7 +15,7 @@ use crate::Progress;
 use crate::error::WriteError;
 use crate::record_digests::{self, HashingReader, RecordDigests};
 use crate::source::Source;
-use crate::temp_output::{TempOutput, Written};
+use crate::temp_output::{TempOutput, UnverifiedFile};
 
 pub use dictionary::train;
 
@@ -42,7 +42,7 @@ pub fn write(
     out: &Path,
     compression: Compression,
     each: &mut Progress<'_>,
-) -> Result<(Written, RecompressReport), WriteError> {
+) -> Result<(UnverifiedFile, RecompressReport), WriteError> {
     let mut source = Source::open(input, out)?;
     let mut temp_output = TempOutput::new(out)?;
     let failed = temp_output.failed();

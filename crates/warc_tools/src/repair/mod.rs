@@ -24,7 +24,7 @@ use crate::defects::{is_of_length, is_of_member};
 use crate::error::WriteError;
 use crate::record_digests::{self, HashingReader, RecordDigests};
 use crate::source::Original;
-use crate::temp_output::{TempOutput, Verified, Written};
+use crate::temp_output::{TempOutput, UnverifiedFile, Verified};
 use header::Change;
 use quarantine::Quarantine;
 
@@ -73,15 +73,15 @@ pub struct RecordRepair {
 /// A repaired file and its quarantine, both in temporary files.
 #[derive(Debug)]
 pub struct WrittenRepair {
-    records: Option<Written>,
-    quarantine: quarantine::Written,
+    records: Option<UnverifiedFile>,
+    quarantine: quarantine::TempFiles,
 }
 
 /// A repaired file that was read again, and its quarantine.
 #[derive(Debug)]
 pub struct VerifiedRepair {
     records: Option<Verified>,
-    quarantine: quarantine::Written,
+    quarantine: quarantine::TempFiles,
 }
 
 /// Returns the paths of the quarantine files: the bytes that are not records, and the list of them.
@@ -381,7 +381,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
 impl WrittenRepair {
     /// Returns the size of the file of records in bytes.
     pub fn size_bytes(&self) -> u64 {
-        self.records.as_ref().map_or(0, Written::size_bytes)
+        self.records.as_ref().map_or(0, UnverifiedFile::size_bytes)
     }
 
     /// Reads the written files again and compares them. `each` is called with the bytes read so

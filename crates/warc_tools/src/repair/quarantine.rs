@@ -49,7 +49,7 @@ pub(super) struct Quarantine {
 
 /// Both files, as temporary files.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct TempFiles {
     paths: [PathBuf; 2],
     files: Option<[NamedTempFile; 2]>,
     digest: [u8; 32],
@@ -152,7 +152,7 @@ impl Quarantine {
     }
 
     /// Finishes writing.
-    pub(super) fn finish(self) -> Result<(Written, Vec<QuarantinedPiece>), WriteError> {
+    pub(super) fn finish(self) -> Result<(TempFiles, Vec<QuarantinedPiece>), WriteError> {
         let files = match self.file {
             Some(file) => {
                 file.as_file()
@@ -162,7 +162,7 @@ impl Quarantine {
             }
             None => None,
         };
-        let written = Written {
+        let written = TempFiles {
             paths: self.paths,
             files,
             digest: self.hasher.finalize().into(),
@@ -184,7 +184,7 @@ fn list(pieces: &[QuarantinedPiece], path: &Path) -> Result<NamedTempFile, Write
     Ok(file)
 }
 
-impl Written {
+impl TempFiles {
     /// Reads the written bytes again and compares them.
     pub(super) fn verify(&self) -> Result<(), WriteError> {
         let Some([file, _]) = &self.files else {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::place::Place;
+use crate::place::Workspace;
 use crate::server::{Server, encoded};
 
 /// Returns the program `weft`. Without it these tests are skipped, and a line is printed.
@@ -21,7 +21,7 @@ pub(crate) fn weft() -> Option<PathBuf> {
     Some(program)
 }
 
-fn start(place: &Place, weft: &Path, more: &[&str]) -> Server {
+fn start(place: &Workspace, weft: &Path, more: &[&str]) -> Server {
     let arguments = ["serve", "--json", "--listen", "127.0.0.1:0"];
     Server::start(place.other(weft, &[&arguments, more].concat()))
 }
@@ -52,7 +52,7 @@ const COUNT: &str = "/api/v1/sql?format=csv&q=select+count(*)+as+n+from+pages";
 #[test]
 fn pages_lead_to_sql_and_it_comes_back_after_a_kill() {
     let Some(weft) = weft() else { return };
-    let place = Place::new();
+    let place = Workspace::new();
     let server = start(&place, &weft, &[]);
     assert!(server.get("/").text().contains("href=\"/sql\""));
     // No request has been sent yet.
@@ -102,7 +102,7 @@ fn pages_lead_to_sql_and_it_comes_back_after_a_kill() {
 #[test]
 fn what_was_scanned_and_what_was_loaded_are_joined() {
     let Some(weft) = weft() else { return };
-    let place = Place::new();
+    let place = Workspace::new();
     std::fs::create_dir_all(place.path("crawls/old")).unwrap();
     for name in ["crawls/new.warc.gz", "crawls/old/web.warc.gz"] {
         std::fs::copy(place.path("web.warc.gz"), place.path(name)).unwrap();
@@ -146,7 +146,7 @@ fn what_was_scanned_and_what_was_loaded_are_joined() {
 #[test]
 fn it_ends_when_the_server_is_killed() {
     let Some(weft) = weft() else { return };
-    let place = Place::new();
+    let place = Workspace::new();
     let mut server = start(&place, &weft, &["--flight", "127.0.0.1:0"]);
     // With --flight it runs from the start.
     let child = children(server.child.id())[0];
@@ -159,7 +159,7 @@ fn it_ends_when_the_server_is_killed() {
 #[test]
 fn without_it_nothing_leads_there() {
     let Some(weft) = weft() else { return };
-    let place = Place::new();
+    let place = Workspace::new();
     let server = start(&place, &weft, &["--no-sql"]);
     assert!(!server.get("/").text().contains("href=\"/sql\""));
     assert_eq!(server.get("/sql").status, 404);
@@ -170,7 +170,7 @@ fn without_it_nothing_leads_there() {
 }
 
 /// Runs a load of the synthetic web in small epochs, killed at a crash point of the facts.
-fn killed(place: &Place, weft: &Path, archive: &str, input: &str, point: &str) {
+fn killed(place: &Workspace, weft: &Path, archive: &str, input: &str, point: &str) {
     let arguments = ["load", "--archive", archive, "--epoch-bytes", "20000", input];
     let output = place
         .other(weft, &arguments)
@@ -182,7 +182,7 @@ fn killed(place: &Place, weft: &Path, archive: &str, input: &str, point: &str) {
 
 /// Checks that every view matches its definition over the facts, now and after the load has been
 /// completed.
-fn check_after_a_kill(place: &Place, weft: &Path, archive: &str, point: &str) {
+fn check_after_a_kill(place: &Workspace, weft: &Path, archive: &str, point: &str) {
     let verify = ["verify", "--archive", archive];
     let output = place.run(&verify);
     assert!(output.status.success(), "after {point}: {output:?}");
@@ -204,7 +204,7 @@ fn check_after_a_kill(place: &Place, weft: &Path, archive: &str, point: &str) {
 #[test]
 fn views_are_as_defined_after_a_kill_at_each_step_of_the_facts() {
     let Some(weft) = weft() else { return };
-    let place = Place::new();
+    let place = Workspace::new();
     for point in facts::CRASH_POINTS
         .into_iter()
         .filter(|point| !point.starts_with("retract."))

@@ -1,10 +1,10 @@
 //! The program on the command line.
 
-use crate::place::{NOT_IN_NULLS, Place};
+use crate::place::{NOT_IN_NULLS, Workspace};
 
 #[test]
 fn rows_come_in_every_form() {
-    let place = Place::new();
+    let place = Workspace::new();
     let statement = "select url_host_tld, count(*) as n from captures group by 1 order by 1 limit 2";
     let table = place.good(&[statement]);
     let rows: Vec<Vec<&str>> = table
@@ -33,7 +33,7 @@ fn rows_come_in_every_form() {
 
 #[test]
 fn statements_come_from_files_and_failures_have_their_codes() {
-    let place = Place::new();
+    let place = Workspace::new();
     std::fs::write(
         place.path("question.sql"),
         "-- how many\nselect count(*) as n from pages\n",
@@ -70,7 +70,7 @@ fn statements_come_from_files_and_failures_have_their_codes() {
 
 #[test]
 fn views_are_verified_and_facts_maintained() {
-    let place = Place::new();
+    let place = Workspace::new();
     let said = place.good(&["verify"]);
     assert!(
         said.contains("every view matches its definition over the facts (epoch 1)"),
@@ -86,7 +86,7 @@ fn views_are_verified_and_facts_maintained() {
 
 #[test]
 fn files_on_the_disk_are_asked_and_what_is_missing_or_in_use_is_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     let statement = "select name, size_bytes, type from file_names where name like '%.%' order by 1";
     let output = place.run(&[statement]);
     let wrong = String::from_utf8_lossy(&output.stderr);
@@ -113,5 +113,8 @@ fn files_on_the_disk_are_asked_and_what_is_missing_or_in_use_is_told() {
 /// The same on every interface.
 #[test]
 fn not_in_knows_null_on_the_command_line() {
-    assert_eq!(Place::new().good(&["--format", "csv", NOT_IN_NULLS]), "n\n0\n");
+    assert_eq!(
+        Workspace::new().good(&["--format", "csv", NOT_IN_NULLS]),
+        "n\n0\n"
+    );
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::beside_weft::weft;
-use crate::place::Place;
+use crate::place::Workspace;
 use crate::server::Server;
 
 /// A store with a bucket `lake`, and the environment for its clients.
@@ -16,7 +16,7 @@ struct Lake {
 const VOLUMES: [&str; 4] = ["--volume", "one", "--volume", "two"];
 
 impl Lake {
-    fn start(place: &Place, weft: &Path) -> Lake {
+    fn start(place: &Workspace, weft: &Path) -> Lake {
         // The first object creates its bucket.
         let put = [
             &["store", "put", "web.warc.gz", "store://lake/web.warc.gz"],
@@ -64,7 +64,7 @@ impl Lake {
 #[test]
 fn facts_in_a_store_answer_as_facts_in_a_folder() {
     let Some(weft) = weft() else { return };
-    let place = Place::new();
+    let place = Workspace::new();
     let lake = Lake::start(&place, &weft);
     let load = [
         "load",

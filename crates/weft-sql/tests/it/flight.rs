@@ -8,7 +8,7 @@ use sql::arrow::array::{AsArray as _, RecordBatch};
 use sql::arrow::datatypes::Int64Type;
 use tonic::transport::{Channel, Endpoint};
 
-use crate::place::{NOT_IN_NULLS, Place};
+use crate::place::{NOT_IN_NULLS, Workspace};
 use crate::server::Server;
 
 async fn connect(server: &Server) -> FlightSqlServiceClient<Channel> {
@@ -31,7 +31,7 @@ async fn fetch(client: &mut FlightSqlServiceClient<Channel>, info: FlightInfo) -
 
 #[tokio::test]
 async fn statements_prepared_or_not_and_what_there_is() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = Server::start(place.command(&["serve", "--json", "--listen", "127.0.0.1:0"]));
     let mut client = connect(&server).await;
     let statement = "select count(*) as n, min(url) as first, min(fetch_time) as at from pages";
@@ -88,7 +88,7 @@ async fn statements_prepared_or_not_and_what_there_is() {
 
 #[tokio::test]
 async fn files_on_the_disk_are_tables_too() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.scan();
     let server = Server::start(place.command(&["serve", "--json", "--listen", "127.0.0.1:0"]));
     let mut client = connect(&server).await;
@@ -119,7 +119,7 @@ async fn files_on_the_disk_are_tables_too() {
 
 #[tokio::test]
 async fn what_is_wrong_is_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server =
         Server::start(place.command(&["serve", "--json", "--listen", "127.0.0.1:0", "--time-limit", "1"]));
     let mut client = connect(&server).await;
@@ -148,7 +148,7 @@ async fn what_is_wrong_is_told() {
 /// The same on every interface.
 #[tokio::test]
 async fn not_in_knows_null_over_flight() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = Server::start(place.command(&["serve", "--json", "--listen", "127.0.0.1:0"]));
     let mut client = connect(&server).await;
     let info = client.execute(NOT_IN_NULLS.into(), None).await.unwrap();

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use sql::arrow::ipc::reader::StreamReader;
 
-use crate::place::{NOT_IN_NULLS, Place};
+use crate::place::{NOT_IN_NULLS, Workspace};
 use crate::server::{Answer, Server, encoded, request, request_at};
 
 const COUNT: &str = "select count(*) as n from pages";
@@ -12,7 +12,7 @@ const COUNT: &str = "select count(*) as n from pages";
 /// A statement that would take hours.
 const ENDLESS: &str = "select count(*) from generate_series(1, 1000000) a, generate_series(1, 10000000) b where a.value * b.value = 7";
 
-fn start(place: &Place, more: &[&str]) -> Server {
+fn start(place: &Workspace, more: &[&str]) -> Server {
     let arguments = ["serve", "--json", "--listen", "127.0.0.1:0", "--flight", "none"];
     Server::start(place.command(&[&arguments, more].concat()))
 }
@@ -23,7 +23,7 @@ fn ask(server: &Server, statement: &str, more: &str) -> Answer {
 
 #[test]
 fn rows_come_in_every_form_and_name_their_epoch() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = start(&place, &[]);
     let statement = "select url, inlinks from pages order by url limit 7";
     let json = ask(&server, statement, "");
@@ -58,7 +58,7 @@ fn rows_come_in_every_form_and_name_their_epoch() {
 
 #[test]
 fn statements_come_in_forms_and_bodies() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = start(&place, &[]);
     for (target, media, body) in [
         ("/api/v1/sql?format=csv", "application/sql", COUNT.to_owned()),
@@ -87,7 +87,7 @@ fn statements_come_in_forms_and_bodies() {
 
 #[test]
 fn what_is_wrong_is_told_in_words_and_codes() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = start(&place, &["--time-limit", "1"]);
     for (target, status, said) in [
         ("/api/v1/sql".to_owned(), 400, "the parameter q"),
@@ -137,7 +137,7 @@ fn what_is_wrong_is_told_in_words_and_codes() {
 
 #[test]
 fn tables_and_columns_are_listed() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = start(&place, &[]);
     let tables = server.get("/api/v1/sql/tables").json();
     let tables = tables["tables"].as_array().unwrap();
@@ -169,7 +169,7 @@ fn tables_and_columns_are_listed() {
 /// The catalogue of files is available as soon as a scan has created it, and is only open briefly.
 #[test]
 fn files_on_the_disk_are_tables_once_they_are_catalogued() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = start(&place, &[]);
     let statement = "select format, sum(size_bytes) as bytes from file_usage where type = 'file' group by 1 order by 2 desc";
     let missing = ask(&server, statement, "");
@@ -233,7 +233,7 @@ fn files_on_the_disk_are_tables_once_they_are_catalogued() {
 
 #[test]
 fn the_page_shows_rows_charts_and_what_is_wrong() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = start(&place, &[]);
     let empty = server.get("/sql");
     assert_eq!(empty.status, 200);
@@ -293,7 +293,7 @@ fn the_page_shows_rows_charts_and_what_is_wrong() {
 /// A disconnected client stops its statement: with a limit of one, the next statement runs at once.
 #[test]
 fn a_client_that_goes_away_leaves_its_place() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = start(&place, &["--statements-max", "1"]);
     let address = server.address("url");
     let target = format!("/api/v1/sql?q={}", encoded(ENDLESS));
@@ -312,7 +312,7 @@ fn a_client_that_goes_away_leaves_its_place() {
 
 #[test]
 fn what_cannot_be_served_is_told_at_the_start_and_signals_end_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     let missing = place.run(&["--archive", "elsewhere", "serve", "--listen", "127.0.0.1:0"]);
     let wrong = String::from_utf8_lossy(&missing.stderr);
     assert!(
@@ -332,7 +332,7 @@ fn what_cannot_be_served_is_told_at_the_start_and_signals_end_it() {
 /// This is how `weft serve` runs it.
 #[test]
 fn at_a_socket_it_ends_with_who_started_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     let socket = place.path("socket");
     let mut command = place.command(&["serve", "--socket", "socket"]);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
@@ -350,7 +350,7 @@ fn at_a_socket_it_ends_with_who_started_it() {
 /// The same on every interface.
 #[test]
 fn not_in_knows_null_over_http() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = start(&place, &[]);
     assert_eq!(ask(&server, NOT_IN_NULLS, "&format=csv").text(), "n\n0\n");
 }

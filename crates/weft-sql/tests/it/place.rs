@@ -11,13 +11,13 @@ use inputs::LoadInput;
 use tempfile::TempDir;
 
 /// A folder with an archive of a small synthetic web.
-pub(crate) struct Place {
+pub(crate) struct Workspace {
     root: TempDir,
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
-        let place = Place {
+impl Workspace {
+    pub(crate) fn new() -> Workspace {
+        let place = Workspace {
             root: tempfile::tempdir().unwrap(),
         };
         let web = place.path("web.warc.gz");

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use crate::fixture;
 #[cfg(unix)]
 use crate::serve::Served;
-use crate::support::{Place, VIEWS, json_lines};
-use crate::web::{Manner, Trouble, Web};
+use crate::support::{VIEWS, Workspace, json_lines};
+use crate::web::{Behaviour, Trouble, Web};
 
 /// Returns the dumps of all views, with `prefix` removed from the names of inputs.
-pub(crate) fn dumps(place: &Place, archive: &str, prefix: &str) -> BTreeMap<&'static str, String> {
+pub(crate) fn dumps(place: &Workspace, archive: &str, prefix: &str) -> BTreeMap<&'static str, String> {
     VIEWS
         .iter()
         .map(|view| {
@@ -20,8 +20,8 @@ pub(crate) fn dumps(place: &Place, archive: &str, prefix: &str) -> BTreeMap<&'st
 }
 
 /// Returns a place with the small web as a file, loaded into the archive `local`.
-pub(crate) fn local() -> Place {
-    let place = Place::new();
+pub(crate) fn local() -> Workspace {
+    let place = Workspace::new();
     place.write_old("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc", "--archive", "local"]);
     place
@@ -30,7 +30,7 @@ pub(crate) fn local() -> Place {
 #[test]
 fn a_web_server_gives_what_a_file_gives() {
     let place = local();
-    let web = Web::start(&fixture::small_web(), Manner::Ranges);
+    let web = Web::start(&fixture::small_web(), Behaviour::Ranges);
     let url = web.url("/web.warc");
     web.order([
         Trouble::Status(503),
@@ -59,8 +59,8 @@ fn a_web_server_gives_what_a_file_gives() {
 
 #[test]
 fn what_cannot_be_had_is_said_with_its_address() {
-    let place = Place::new();
-    let web = Web::start(b"", Manner::Ranges);
+    let place = Workspace::new();
+    let web = Web::start(b"", Behaviour::Ranges);
     let (absent, secret) = (web.url("/absent"), web.url("/secret"));
     let run = place.run(&["load", &absent, &secret]);
     assert_eq!(run.code, Some(1), "{}", run.stdout);

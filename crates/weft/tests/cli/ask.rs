@@ -3,10 +3,10 @@
 use expect_test::{Expect, expect};
 
 use crate::fixture;
-use crate::support::{Place, VIEWS, json_lines};
+use crate::support::{VIEWS, Workspace, json_lines};
 
-fn loaded() -> Place {
-    let place = Place::new();
+fn loaded() -> Workspace {
+    let place = Workspace::new();
     place.write("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc"]);
     place
@@ -110,7 +110,7 @@ fn inlinks() {
 /// A list has 20 rows by default; the table for spreadsheets has all rows.
 #[test]
 fn links_as_csv_are_all_of_them() {
-    let place = Place::new();
+    let place = Workspace::new();
     let urls: Vec<String> = (0..30)
         .map(|number| format!("http://a{number}.example/"))
         .collect();
@@ -136,7 +136,7 @@ fn links_as_csv_are_all_of_them() {
 
 #[test]
 fn inlinks_of_older_versions() {
-    let place = Place::new();
+    let place = Workspace::new();
     let link = |words: &str| format!("<title>Page</title><a href=http://target.example/>{words}</a>");
     let (first, second) = (link("our friends"), link("friends"));
     let gone = "<title>Page</title>no links any more";

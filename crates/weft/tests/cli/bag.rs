@@ -8,10 +8,10 @@ use std::process::Command;
 use sha2::{Digest as _, Sha256};
 
 use crate::fixture;
-use crate::support::Place;
+use crate::support::Workspace;
 
-fn loaded() -> Place {
-    let place = Place::new();
+fn loaded() -> Workspace {
+    let place = Workspace::new();
     place.write("autumn/web.warc", &fixture::small_web());
     place.write("other/other.warc", &fixture::other_web());
     place.good(&["load", "autumn/web.warc", "--collection", "autumn"]);

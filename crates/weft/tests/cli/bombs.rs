@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use warc::{Compression, Draft, Writer};
 
 use crate::serve::Served;
-use crate::support::Place;
+use crate::support::Workspace;
 
 /// Limit on the growth of the server's memory, in KiB, under parallel requests. Content is
 /// truncated at 64 MiB, and 8 requests read at a time: buffering them whole would take half a GiB.
@@ -31,7 +31,7 @@ fn bomb(url: &str, members: usize) -> Draft {
     Draft::response(url, 1_400_000_000_000, block)
 }
 
-fn load_bombs(place: &Place) {
+fn load_bombs(place: &Workspace) {
     let mut writer = Writer::create(&place.path("bombs.warc.gz"), Compression::GZIP).expect("a file");
     writer
         .write(&bomb("http://bomb.example/", 128))
@@ -82,7 +82,7 @@ fn fetch(served: &Served, path: &str) -> JoinHandle<(usize, String)> {
 
 #[test]
 fn a_record_of_kilobytes_does_not_make_the_server_take_gigabytes() {
-    let place = Place::new();
+    let place = Workspace::new();
     load_bombs(&place);
     let served = Served::start(&place);
     served.get("/page?url=http://bomb.example/");
@@ -109,7 +109,7 @@ fn a_record_of_kilobytes_does_not_make_the_server_take_gigabytes() {
 
 #[test]
 fn the_server_ends_soon_whatever_is_under_way() {
-    let place = Place::new();
+    let place = Workspace::new();
     load_bombs(&place);
     let mut served = Served::start(&place);
     let path = "/sandbox/content?url=http://bomb.example/";
@@ -136,7 +136,7 @@ fn bombs_of_every_coding_are_shown_within_bounds() {
         .map(|path| path.display().to_string())
         .filter(|path| path.contains("bomb"))
         .collect();
-    let place = Place::new();
+    let place = Workspace::new();
     let arguments: Vec<&str> = std::iter::once("load")
         .chain(bombs.iter().map(String::as_str))
         .collect();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::fixture;
 use crate::s3_inputs::S3Store;
 use crate::serve::Served;
-use crate::support::{Place, Run, json_lines};
+use crate::support::{Run, Workspace, json_lines};
 
 const SETTINGS: &str = "
     revalidate_seconds = 1
@@ -25,13 +25,13 @@ const INPUT: &str = "s3://crawls/web.warc";
 
 /// A crawl in a remote store, loaded into an archive with a cache.
 struct Far {
-    place: Place,
+    place: Workspace,
     s3: S3Store,
 }
 
 impl Far {
     fn new() -> Far {
-        let place = Place::new();
+        let place = Workspace::new();
         let s3 = S3Store::start(&place);
         s3.put(".s3/buckets/crawls", b"");
         s3.put("crawls/web.warc", &fixture::small_web());
@@ -196,7 +196,7 @@ fn a_damaged_or_missing_cache_changes_no_answer() {
 
 #[test]
 fn what_makes_no_sense_is_said() {
-    let place = Place::new();
+    let place = Workspace::new();
     let check = |arguments: &[&str], code: i32, said: &str| {
         let run = place.run(arguments);
         assert_eq!(run.code, Some(code), "{arguments:?}: {}", run.stderr);

@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::fixture;
-use crate::support::Place;
+use crate::support::Workspace;
 
 const INDEXES: &str = "/cc-index/collections/CC-MAIN-2024-22/indexes";
 const SEGMENT: &str = "crawl-data/CC-MAIN-2024-22/segments/1715971057216.39";
@@ -59,7 +59,7 @@ impl Server {
     }
 
     /// Makes a crawl of the small web: one WARC file with its WAT file, and its index.
-    fn of_small_web(place: &Place) -> Server {
+    fn of_small_web(place: &Workspace) -> Server {
         place.write("web.warc", &fixture::small_web());
         place.good(&["load", "web.warc", "--archive", "made"]);
         place.good(&["export", "--archive", "made", "--warc", "crawl.warc.gz"]);
@@ -167,7 +167,7 @@ fn answer(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<bool> {
 
 #[test]
 fn what_is_wanted_of_a_crawl_is_fetched_once_and_loaded() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = Server::of_small_web(&place);
     let url = server.url();
     let load = |more: &[&str]| {
@@ -205,7 +205,7 @@ fn what_is_wanted_of_a_crawl_is_fetched_once_and_loaded() {
 
 #[test]
 fn a_fetch_that_broke_off_goes_on_where_it_stopped() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = Server::of_small_web(&place);
     let url = server.url();
     let load = || place.run(&["load", CRAWL, "--match", "*.library.example", "--crawl-url", &url]);
@@ -242,7 +242,7 @@ fn a_fetch_that_broke_off_goes_on_where_it_stopped() {
 
 #[test]
 fn metadata_is_taken_of_the_files_that_have_the_captures() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = Server::of_small_web(&place);
     let url = server.url();
     let run = place.run(&[
@@ -264,7 +264,7 @@ fn metadata_is_taken_of_the_files_that_have_the_captures() {
 
 #[test]
 fn what_cannot_be_had_is_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     let server = Server::of_small_web(&place);
     let url = server.url();
     for (arguments, code, said) in [

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use crate::support::{Place, Run};
+use crate::support::{Run, Workspace};
 
-fn demo(place: &Place, cargo_home: Option<&str>) -> Run {
+fn demo(place: &Workspace, cargo_home: Option<&str>) -> Run {
     let mut command = place.command(&["demo", "--exit", "--listen", "127.0.0.1:0"]);
     command
         .env("XDG_CACHE_HOME", place.path("cache"))
@@ -27,7 +27,7 @@ fn cargo_home_of_the_user() -> Option<PathBuf> {
 
 #[test]
 fn the_crates_it_was_built_from() {
-    let place = Place::new();
+    let place = Workspace::new();
     let run = demo(&place, None);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(
@@ -47,7 +47,7 @@ fn the_crates_it_was_built_from() {
 
 #[test]
 fn a_made_up_web_where_no_sources_are() {
-    let run = demo(&Place::new(), Some("nowhere"));
+    let run = demo(&Workspace::new(), Some("nowhere"));
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(run.stderr.contains("generated web"), "{}", run.stderr);
 }

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::{Place, Run, json_lines};
+use crate::support::{Run, Workspace, json_lines};
 
 /// Runs the command with a free port, and returns the findings about one subject as `verdict:
 /// found`.
-fn found(place: &Place, of: &str) -> Vec<String> {
+fn found(place: &Workspace, of: &str) -> Vec<String> {
     findings(&place.run(&["doctor", "--listen", "127.0.0.1:0", "--json"]), of)
 }
 
@@ -29,7 +29,7 @@ fn findings(run: &Run, of: &str) -> Vec<String> {
 
 #[test]
 fn a_new_place_and_a_whole_archive_are_well() {
-    let place = Place::new();
+    let place = Workspace::new();
     let found_none = found(&place, "archive");
     assert_eq!(found_none.len(), 1);
     assert!(
@@ -56,7 +56,7 @@ fn a_new_place_and_a_whole_archive_are_well() {
 
 #[test]
 fn inputs_that_are_gone_or_were_cut_are_named_with_what_to_do() {
-    let place = Place::new();
+    let place = Workspace::new();
     let whole = fixture::small_web();
     place.write_old("cut.warc", &whole[..whole.len() - 40]);
     place.write("web.warc", &whole);
@@ -77,7 +77,7 @@ fn inputs_that_are_gone_or_were_cut_are_named_with_what_to_do() {
 
 #[test]
 fn an_archive_that_does_not_open_is_a_problem() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("photos/holiday.jpg", b"no archive");
     let run = place.run(&[
         "doctor",
@@ -110,7 +110,7 @@ fn an_archive_that_does_not_open_is_a_problem() {
 
 #[test]
 fn whoever_has_the_port_is_recognised() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc"]);
     let mut served = Served::start(&place);
@@ -145,7 +145,7 @@ fn whoever_has_the_port_is_recognised() {
 
 #[test]
 fn the_store_of_the_environment_is_asked() {
-    let place = Place::new();
+    let place = Workspace::new();
     let doctor = |store: &str| {
         let mut command = place.command(&["doctor", "--listen", "127.0.0.1:0", "--json"]);
         Run::of(command.env("WEFT_STORE", store).output().expect("it runs"))
@@ -173,7 +173,7 @@ fn the_store_of_the_environment_is_asked() {
 /// Monitoring names the archive explicitly: if it is missing, its disk is not mounted.
 #[test]
 fn an_archive_that_was_named_has_to_be_there() {
-    let place = Place::new();
+    let place = Workspace::new();
     let run = place.run(&[
         "doctor",
         "--listen",
@@ -193,7 +193,7 @@ fn an_archive_that_was_named_has_to_be_there() {
 /// that epochs are missing.
 #[test]
 fn a_journal_without_its_end_is_a_problem() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc"]);
     let journals = std::fs::read_dir(place.path("weft-archive/index")).expect("the index");
@@ -216,7 +216,7 @@ fn a_journal_without_its_end_is_a_problem() {
 
 #[test]
 fn an_input_that_another_file_replaced_is_named() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("web.warc", &fixture::other_web());
     place.good(&["load", "web.warc"]);
     place.write("web.warc", &fixture::small_web());

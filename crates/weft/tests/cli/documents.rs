@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::fixture;
-use crate::support::{Place, VIEWS, json_lines};
+use crate::support::{VIEWS, Workspace, json_lines};
 use crate::takedown::files_with;
 
 /// A word that only the PDF contains.
@@ -117,8 +117,8 @@ fn crawl() -> Vec<Vec<u8>> {
     ]
 }
 
-fn loaded(arguments: &[&str]) -> Place {
-    let place = Place::new();
+fn loaded(arguments: &[&str]) -> Workspace {
+    let place = Workspace::new();
     place.write_old("crawl.warc", &crawl().concat());
     let arguments: Vec<&str> = ["load", "crawl.warc"].iter().chain(arguments).copied().collect();
     let run = place.run(&arguments);
@@ -127,7 +127,7 @@ fn loaded(arguments: &[&str]) -> Place {
 }
 
 /// Returns the URLs that a query finds, sorted.
-fn found(place: &Place, arguments: &[&str]) -> Vec<String> {
+fn found(place: &Workspace, arguments: &[&str]) -> Vec<String> {
     let arguments: Vec<&str> = ["search"].iter().chain(arguments).copied().collect();
     let body = place.json(&arguments);
     let hits = body["hits"].as_array().expect("hits").iter();
@@ -194,7 +194,7 @@ fn documents_are_found_by_their_words_and_types() {
 
 #[test]
 fn a_document_that_ends_its_reader_costs_its_text_alone() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write_old("crawl.warc", &crawl().concat());
     let load = place.run(&["load", "crawl.warc", "--json"]);
     // A long load also prints progress lines; the last line is the result.
@@ -244,7 +244,7 @@ fn views_are_the_same_with_and_without_documents() {
 
 #[test]
 fn order_and_repetition_change_nothing() {
-    let answers = |place: &Place| -> Vec<String> {
+    let answers = |place: &Workspace| -> Vec<String> {
         let queries = [
             "lighthouse",
             "lighthouse at:2015-06",
@@ -270,7 +270,7 @@ fn order_and_repetition_change_nothing() {
             .collect()
     };
     let expected = answers(&loaded(&[]));
-    let place = Place::new();
+    let place = Workspace::new();
     for (number, record) in crawl().into_iter().enumerate().rev() {
         place.write_old(&format!("{number}.warc"), &record);
         let run = place.run(&["load", &format!("{number}.warc"), "--threads", "1"]);
@@ -346,7 +346,7 @@ fn processes_of(parent: u32) -> Vec<u32> {
 #[cfg(target_os = "linux")]
 #[test]
 fn workers_end_with_a_load_that_is_killed() {
-    let place = Place::new();
+    let place = Workspace::new();
     // Each form includes the next one ten times, so its reader works until the time limit.
     let mut objects: Vec<String> = vec![
         "<</Type/Catalog/Pages 2 0 R>>".into(),

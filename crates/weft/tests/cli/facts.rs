@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use crate::fixture;
 use crate::s3_inputs::S3Store;
-use crate::support::Place;
+use crate::support::Workspace;
 
 /// Returns a place with the small web of the fixture.
-fn web() -> Place {
-    let place = Place::new();
+fn web() -> Workspace {
+    let place = Workspace::new();
     place.write_old("web.warc", &fixture::small_web());
     place
 }
 
 /// Returns the number of rows of a table as reported by `weft status`.
-fn rows(place: &Place, table: &str) -> Option<u64> {
+fn rows(place: &Workspace, table: &str) -> Option<u64> {
     let status = place.json(&["status"]);
     let tables = status["facts"].as_array().expect("a list");
     let row = tables.iter().find(|row| row["table"] == table)?;
@@ -37,7 +37,7 @@ fn facts_are_in_the_archive_unless_something_else_is_said() {
 
 #[test]
 fn what_leaves_the_archive_leaves_its_facts() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write_old("web.warc.open", &fixture::small_web());
     place.run(&["load", "web.warc.open"]);
     let links = || facts::read_table(&place.path("weft-archive/facts/links"), None).expect("a table");
@@ -90,7 +90,7 @@ fn another_choice_of_facts_is_refused() {
 }
 
 /// Returns the rows of both tables in a folder, without columns that depend on when they were read.
-fn tables(place: &Place, folder: &str) -> [String; 2] {
+fn tables(place: &Workspace, folder: &str) -> [String; 2] {
     ["captures", "links"].map(|table| {
         let table = place.path(folder).join(table);
         facts::table_as_text(&table, &["input_digest"]).expect("a table")
@@ -234,7 +234,7 @@ fn every_view_is_its_statement_over_the_facts() {
         );
         return;
     };
-    let place = Place::new();
+    let place = Workspace::new();
     let load = |names: &[&str], code| {
         let mut load = place.command(&["load", "--epoch-bytes", "300000"]);
         let loaded = load.args(names.iter().map(|name| shared.join(name))).output();

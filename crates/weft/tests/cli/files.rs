@@ -10,10 +10,10 @@ use std::time::{Duration, SystemTime};
 
 use expect_test::expect;
 
-use crate::support::{Place, json_lines};
+use crate::support::{Workspace, json_lines};
 
 /// Creates a tree with all kinds of entries.
-fn tree(place: &Place) -> PathBuf {
+fn tree(place: &Workspace) -> PathBuf {
     let root = place.path("tree");
     fs::create_dir_all(root.join("a/b/c")).unwrap();
     fs::create_dir_all(root.join("empty")).unwrap();
@@ -73,7 +73,7 @@ fn find_finds_what_find_finds() {
     if !is_there("find") {
         return;
     }
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let root = root.to_str().unwrap();
     place.good(&["files", "scan", root]);
@@ -128,7 +128,7 @@ fn sums_are_those_of_du() {
     if !is_there("du") {
         return;
     }
-    let place = Place::new();
+    let place = Workspace::new();
     let made = tree(&place);
     for root in [made.as_path(), test_env::crate_dir().as_path()] {
         let root = root.canonicalize().unwrap();
@@ -148,7 +148,7 @@ fn sums_are_those_of_du() {
 
 #[test]
 fn what_changed_is_told_by_scans_and_beside_the_disk() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let root = root.to_str().unwrap();
     place.good(&["files", "scan", root]);
@@ -201,7 +201,7 @@ fn what_changed_is_told_by_scans_and_beside_the_disk() {
 
 #[test]
 fn a_rename_is_one_line() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     if fs::metadata(&root).unwrap().created().is_err() {
         println!("skipped: the file system does not record birth times");
@@ -254,7 +254,7 @@ fn a_rename_is_one_line() {
 
 #[test]
 fn what_cannot_be_read_is_listed_and_nothing_below_it_is_lost() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let closed = root.join("a/b");
     // Root can read everything, so another user runs the scan, with a copy of the program that it
@@ -311,7 +311,7 @@ fn what_cannot_be_read_is_listed_and_nothing_below_it_is_lost() {
 
 #[test]
 fn wrong_use_gets_a_reason() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("file", b"1");
     place.check(
         &["files", "status"],
@@ -372,7 +372,7 @@ fn wrong_use_gets_a_reason() {
 
 #[test]
 fn reports_are_there_as_text_and_as_json() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     place.good(&["files", "scan", root.to_str().unwrap(), "--stages"]);
     let all = [
@@ -430,7 +430,7 @@ fn reports_are_there_as_text_and_as_json() {
 
 #[test]
 fn a_tree_is_forgotten_and_the_disk_is_not_touched() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let before = fs::read_dir(&root).unwrap().count();
     place.write("other/file.pdf", b"12345");
@@ -477,7 +477,7 @@ fn a_tree_is_forgotten_and_the_disk_is_not_touched() {
 
 #[test]
 fn files_are_looked_into_where_that_is_asked_for() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("tree/crawl", b"WARC/1.0\r\n");
     place.write("tree/page.pdf", b"<!DOCTYPE html><html>not found");
     let found = |format: &str| {
@@ -508,7 +508,7 @@ fn files_are_looked_into_where_that_is_asked_for() {
 
 #[test]
 fn commands_run_for_what_is_found() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     place.good(&["files", "scan", root.to_str().unwrap()]);
     place.good(&[
@@ -534,7 +534,7 @@ fn commands_run_for_what_is_found() {
 
 #[test]
 fn an_archive_may_begin_with_its_catalogue() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     place.good(&["files", "scan", root.to_str().unwrap()]);
     place.good(&[
@@ -548,7 +548,7 @@ fn an_archive_may_begin_with_its_catalogue() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_watch_says_what_it_cannot_do_and_ends_on_ctrl_c() {
-    let place = Place::new();
+    let place = Workspace::new();
     tree(&place);
     place.check(
         &["files", "watch", "no-such-dir"],

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::s3_inputs::S3Store;
 use crate::serve::Served;
-use crate::support::{Place, Run, json_lines};
+use crate::support::{Run, Workspace, json_lines};
 
 /// Object names, some of which are impossible as paths.
 const NAMES: [&str; 9] = [
@@ -27,7 +27,7 @@ fn content(name: &str) -> Vec<u8> {
     vec![b'x'; 100 * name.len()]
 }
 
-fn filled(place: &Place) -> S3Store {
+fn filled(place: &Workspace) -> S3Store {
     let s3 = S3Store::start(place);
     s3.put(".s3/buckets/crawls", b"");
     s3.put(".s3/buckets/empty", b"");
@@ -62,7 +62,7 @@ fn found(run: Run) -> BTreeSet<String> {
 
 #[test]
 fn objects_are_found_counted_and_compared() {
-    let place = Place::new();
+    let place = Workspace::new();
     let s3 = filled(&place);
     let weft = |arguments: &[&str]| s3.run(&place, true, arguments);
     let scanned = good(weft(&["files", "scan", "s3://crawls/2026/", "--stages"]));
@@ -156,7 +156,7 @@ fn objects_are_found_counted_and_compared() {
 
 #[test]
 fn what_cannot_be_listed_is_said_and_nothing_lost() {
-    let place = Place::new();
+    let place = Workspace::new();
     let s3 = filled(&place);
     let weft = |arguments: &[&str]| s3.run(&place, true, arguments);
     let said = |run: Run, code: i32, expected: &str| {
@@ -223,7 +223,7 @@ fn what_cannot_be_listed_is_said_and_nothing_lost() {
 #[cfg(unix)]
 #[test]
 fn our_own_store_is_scanned_and_shown() {
-    let place = Place::new();
+    let place = Workspace::new();
     filled(&place).end();
     let weft = |arguments: &[&str]| {
         let mut command = place.command(arguments);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::s3_inputs::S3Store;
 use crate::serve::Served;
-use crate::support::{Place, json_lines};
+use crate::support::{Workspace, json_lines};
 
 const FLAGS: [&str; 17] = [
     "serve",
@@ -30,14 +30,14 @@ const FLAGS: [&str; 17] = [
 
 /// A gateway in front of an S3 server. It revalidates cached objects after one second.
 struct Gateway {
-    place: Place,
+    place: Workspace,
     s3: S3Store,
     served: Served,
 }
 
 impl Gateway {
     fn start() -> Gateway {
-        let place = Place::new();
+        let place = Workspace::new();
         // Cache settings may exist before the archive.
         place.write("weft-archive/cache.toml", b"revalidate_seconds = 1\n");
         let s3 = S3Store::start(&place);
@@ -145,7 +145,7 @@ fn get(address: &str, target: &str) -> String {
 
 #[test]
 fn an_upstream_with_tls_is_trusted_by_its_certificate() {
-    let place = Place::new();
+    let place = Workspace::new();
     let of_tests = test_env::crate_dir().join("../s3/tests/tls");
     let tls = s3::TlsFiles {
         certificates: of_tests.join("certificate.pem"),
@@ -198,7 +198,7 @@ fn an_upstream_with_tls_is_trusted_by_its_certificate() {
 
 #[test]
 fn flags_that_do_not_fit_are_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     for (flags, told) in [
         (&["--upstream", "s3://"][..], "--s3"),
         (&["--s3", "127.0.0.1:0", "--map", "aaa=s3://bbb"], "--upstream"),

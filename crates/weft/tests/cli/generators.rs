@@ -1,11 +1,11 @@
 //! `weft synth` and `weft pack`: their files can be loaded.
 
-use crate::support::Place;
+use crate::support::Workspace;
 
 #[test]
 fn synth_is_deterministic_and_loads_without_loss() {
     for format in ["warc", "wat"] {
-        let place = Place::new();
+        let place = Workspace::new();
         // The file contains its own name, so both files have the same one.
         for name in ["a/web.gz", "b/web.gz"] {
             place.write(name, b"");
@@ -24,13 +24,13 @@ fn synth_is_deterministic_and_loads_without_loss() {
 
 #[test]
 fn synth_out_of_bounds_is_wrong_use() {
-    let run = Place::new().run(&["synth", "--pages", "0", "x.warc.gz"]);
+    let run = Workspace::new().run(&["synth", "--pages", "0", "x.warc.gz"]);
     assert_eq!(run.code, Some(2), "{run:?}");
 }
 
 #[test]
 fn an_empty_folder_is_not_packed_silently() {
-    let place = Place::new();
+    let place = Workspace::new();
     std::fs::create_dir(place.path("empty")).expect("a folder");
     let run = place.run(&["pack", "empty", "--url-prefix", "https://x.example/", "x.warc.gz"]);
     assert_eq!(run.code, Some(1), "{}", run.stdout);
@@ -43,7 +43,7 @@ fn an_empty_folder_is_not_packed_silently() {
 
 #[test]
 fn a_packed_folder_can_be_searched() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write(
         "site/index.html",
         b"<title>Home</title><a href='notes.md'>notes</a>",

@@ -5,10 +5,10 @@ use std::process::Command;
 use expect_test::expect;
 
 use crate::fixture::small_web;
-use crate::support::Place;
+use crate::support::Workspace;
 
-fn loaded() -> Place {
-    let place = Place::new();
+fn loaded() -> Workspace {
+    let place = Workspace::new();
     place.write("web.warc", &small_web());
     place.good(&["load", "web.warc", "--collection", "web"]);
     place

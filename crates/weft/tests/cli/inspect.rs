@@ -6,7 +6,7 @@ use expect_test::expect;
 use serde_json::Value;
 
 use crate::fixture;
-use crate::support::{Place, json_lines};
+use crate::support::{Workspace, json_lines};
 
 fn small() -> Vec<u8> {
     fixture::warc(&[
@@ -25,7 +25,7 @@ fn small() -> Vec<u8> {
 
 #[test]
 fn a_good_file() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("small.warc", &small());
     place.check(&["inspect", "small.warc"], &expect![[r#"
         exit code 0
@@ -44,7 +44,7 @@ fn a_good_file() {
 
 #[test]
 fn a_cut_file_is_code_1() {
-    let place = Place::new();
+    let place = Workspace::new();
     let bytes = small();
     place.write("cut.warc", &bytes[..bytes.len() - 12]);
     place.check(&["inspect", "cut.warc"], &expect![[r#"
@@ -66,7 +66,7 @@ fn a_cut_file_is_code_1() {
 
 #[test]
 fn junk_between_records() {
-    let place = Place::new();
+    let place = Workspace::new();
     let mut bytes = small();
     bytes.extend(b"\0\0 this is no record \0\0\r\n");
     bytes.extend(small());
@@ -88,7 +88,7 @@ fn junk_between_records() {
 
 #[test]
 fn urls_that_a_load_must_refuse_are_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     let url = format!("http://example.com/{}", "x".repeat(60_000));
     place.write_old(
         "long.warc",
@@ -119,7 +119,7 @@ fn urls_that_a_load_must_refuse_are_told() {
 
 #[test]
 fn not_an_archive_file() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("notes.txt", b"Just some notes.\n");
     place.check(&["inspect", "notes.txt"], &expect![[r#"
         exit code 1
@@ -138,7 +138,7 @@ fn not_an_archive_file() {
 
 #[test]
 fn a_missing_file_does_not_stop_the_others() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("small.warc", &small());
     place.check(
         &["inspect", "--summary", "missing.warc", "small.warc"],
@@ -157,7 +157,7 @@ fn a_missing_file_does_not_stop_the_others() {
 
 #[test]
 fn an_empty_folder() {
-    let place = Place::new();
+    let place = Workspace::new();
     std::fs::create_dir(place.path("empty")).expect("create a folder");
     place.check(
         &["inspect", "empty"],
@@ -170,7 +170,7 @@ fn an_empty_folder() {
 
 #[test]
 fn hostile_urls_stay_on_their_line() {
-    let place = Place::new();
+    let place = Workspace::new();
     let page = ("http://example.com/\x1b[2J\x07", "2014-01-26T20:06:24Z", "");
     place.write("hostile.warc", &fixture::warc(&[page]));
     let run = place.run(&["inspect", "hostile.warc"]);
@@ -178,7 +178,7 @@ fn hostile_urls_stay_on_their_line() {
 }
 
 /// Checks that the totals of `weft inspect --json` add up to the file.
-fn check_sums(place: &Place, path: &Path) {
+fn check_sums(place: &Workspace, path: &Path) {
     let name = path.display().to_string();
     let run = place.run(&["inspect", "--json", &name]);
     let mut lines = json_lines(&run.stdout);
@@ -214,7 +214,7 @@ fn every_byte_of_every_real_file_is_accounted_for() {
     let Some(data) = test_env::shared_data() else {
         return;
     };
-    let place = Place::new();
+    let place = Workspace::new();
     for folder in ["edge", "crawls", "commoncrawl", "ir"] {
         for entry in std::fs::read_dir(data.join(folder)).expect("a folder") {
             check_sums(&place, &entry.expect("an entry").path());

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::Place;
+use crate::support::Workspace;
 
 #[test]
 fn the_program_its_pages_and_completions_are_installed() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = test_env::crate_dir().join("../..");
     let program = env!("CARGO_BIN_EXE_weft");
     let mut make = Command::new("make");
@@ -40,7 +40,7 @@ fn the_program_its_pages_and_completions_are_installed() {
 
 #[test]
 fn bash_completes_commands() {
-    let place = Place::new();
+    let place = Workspace::new();
     let script = place.good(&["completions", "bash"]);
     place.write("weft.bash", script.as_bytes());
     let typed = "source ./weft.bash; COMP_WORDS=(weft inl); COMP_CWORD=1; _weft weft inl weft; echo \"${COMPREPLY[@]}\"";
@@ -61,7 +61,7 @@ fn bash_completes_commands() {
 
 #[test]
 fn pages_that_cannot_be_written_are_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("file", b"");
     let run = place.run(&["manual", "file"]);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
@@ -75,7 +75,7 @@ fn pages_that_cannot_be_written_are_told() {
 /// The package's files exist, run, and belong to root; systemd accepts the units.
 #[test]
 fn the_debian_package_holds_program_units_and_settings() {
-    let place = Place::new();
+    let place = Workspace::new();
     if Command::new("dpkg-deb").arg("--version").output().is_err() {
         println!("skipped: the Debian package, because there is no dpkg-deb");
         return;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant, SystemTime};
 use expect_test::expect;
 
 use crate::fixture;
-use crate::support::{Place, Run, json_lines};
+use crate::support::{Run, Workspace, json_lines};
 
-fn web() -> Place {
-    let place = Place::new();
+fn web() -> Workspace {
+    let place = Workspace::new();
     place.write("web.warc", &fixture::small_web());
     place
 }
@@ -135,7 +135,7 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
 
 #[test]
 fn a_cut_file_that_was_changed_a_moment_ago_is_waited_for_and_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     let bytes = fixture::small_web();
     let just_now = SystemTime::now() - Duration::from_secs(1);
     place.write_at("cut.warc", &bytes[..bytes.len() - 100], just_now);
@@ -203,7 +203,7 @@ fn what_a_folder_holds_besides_archives_is_told() {
 #[test]
 fn names_that_are_not_utf8_go_from_end_to_end() {
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::new();
+    let place = Workspace::new();
     let file = |bytes: &'static [u8]| place.path("").join(std::ffi::OsStr::from_bytes(bytes));
     std::fs::create_dir(place.path("in")).expect("create a folder");
     std::fs::write(file(b"in/caf\xe8.warc"), fixture::small_web()).expect("write a file");
@@ -307,7 +307,7 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
         "autumn",
     ]);
     assert_eq!(run.code, Some(1));
-    let failed = |place: &Place| -> Vec<String> {
+    let failed = |place: &Workspace| -> Vec<String> {
         let rows = place.json(&["status", "--ledger", "--state", "failed"]);
         let rows = rows["rows"].as_array().expect("rows").iter();
         rows.map(|row| row["input"].as_str().expect("a name").to_owned())
@@ -374,7 +374,7 @@ fn what_was_read_of_a_file_that_was_replaced_is_told_and_forgotten() {
         place.good(&["forget", "--input", digest.as_str().expect("a digest")]),
         "1 input forgotten, 4 captures removed\n  x.warc.open\n"
     );
-    let fresh = Place::new();
+    let fresh = Workspace::new();
     fresh.write("x.warc.open", &fixture::other_web());
     fresh.good(&["load", "x.warc.open"]);
     for view in ["captures", "links", "ledger"] {
@@ -401,7 +401,7 @@ fn a_copy_that_was_interrupted_and_the_whole_file_are_one_input() {
 
 #[test]
 fn nothing_to_load_is_an_error_that_says_so() {
-    let place = Place::new();
+    let place = Workspace::new();
     std::fs::create_dir(place.path("empty")).expect("create a folder");
     place.write("other/notes.txt", b"Just some notes.\n");
     for folder in ["empty", "other"] {
@@ -414,7 +414,7 @@ fn nothing_to_load_is_an_error_that_says_so() {
 
 #[test]
 fn nothing_but_a_missing_file() {
-    let run = Place::new().run(&["load", "missing.warc"]);
+    let run = Workspace::new().run(&["load", "missing.warc"]);
     assert_eq!(run.code, Some(1));
     assert!(
         format!("{}{}", run.stdout, run.stderr).contains("missing.warc"),
@@ -484,7 +484,7 @@ fn two_at_once() {
 /// still committed.
 const SLOW_PAGES: u64 = 1200;
 
-fn slow_load(place: &Place) -> std::process::Child {
+fn slow_load(place: &Workspace) -> std::process::Child {
     place.good(&[
         "synth",
         "--pages",
@@ -506,7 +506,7 @@ fn interrupt(child: &std::process::Child) {
 }
 
 /// Waits until the archive has committed some captures.
-fn wait_for_captures(place: &Place) {
+fn wait_for_captures(place: &Workspace) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while Instant::now() < deadline {
         let run = place.run(&["status", "--json"]);
@@ -523,7 +523,7 @@ fn wait_for_captures(place: &Place) {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_stops_at_an_epoch_and_the_same_command_goes_on() {
-    let place = Place::new();
+    let place = Workspace::new();
     let child = slow_load(&place);
     wait_for_captures(&place);
     interrupt(&child);
@@ -561,7 +561,7 @@ fn a_load_through_the_owner_shows_the_same() {
 
 #[test]
 fn a_name_that_leads_nowhere_makes_no_archive() {
-    let place = Place::new();
+    let place = Workspace::new();
     for names in [&["typo"][..], &["typo", "*.warc", "@list.paths"]] {
         let run = place.run(&[&["load"], names].concat());
         assert_eq!(run.code, Some(1), "{}", run.stdout);
@@ -589,7 +589,7 @@ fn a_name_that_leads_nowhere_makes_no_archive() {
 
 #[test]
 fn nobody_is_told_to_load_into_a_folder_of_other_files() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("etc/passwd", b"root");
     let run = place.run(&["status", "--archive", "etc"]);
     assert_eq!(run.code, Some(1));

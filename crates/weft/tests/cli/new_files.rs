@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::Place;
+use crate::support::Workspace;
 
-fn serve(place: &Place, more: &[&str]) -> Served {
+fn serve(place: &Workspace, more: &[&str]) -> Served {
     let arguments = ["serve", "--create", "--listen", "127.0.0.1:0", "--watch", "new"];
     Served::start_with(place, &[&arguments[..], more].concat())
 }
 
 /// Returns the ledger rows as file name, state, records and captures.
-fn ledger(place: &Place) -> Vec<(String, String, u64, String)> {
+fn ledger(place: &Workspace) -> Vec<(String, String, u64, String)> {
     let answer = place.json(&["status", "--ledger"]);
     let mut rows: Vec<_> = answer["rows"]
         .as_array()
@@ -37,7 +37,7 @@ fn ledger(place: &Place) -> Vec<(String, String, u64, String)> {
     rows
 }
 
-fn wait_for(place: &Place, what: &str, is_so: impl Fn(&[(String, String, u64, String)]) -> bool) {
+fn wait_for(place: &Workspace, what: &str, is_so: impl Fn(&[(String, String, u64, String)]) -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
         let rows = ledger(place);
@@ -56,7 +56,7 @@ fn done(rows: &[(String, String, u64, String)], file: &str) -> Option<u64> {
 
 #[test]
 fn files_that_appear_are_loaded_once_also_after_a_restart() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("new/there.warc", &fixture::small_web());
     place.write("new/notes.txt", b"no input");
     let mut served = serve(&place, &["--collection", "spring"]);
@@ -117,7 +117,7 @@ fn files_that_appear_are_loaded_once_also_after_a_restart() {
 
 #[test]
 fn a_file_that_grows_is_read_on_and_an_empty_one_waits() {
-    let place = Place::new();
+    let place = Workspace::new();
     fs::create_dir(place.path("new")).unwrap();
     let mut served = serve(&place, &[]);
     let page = |n: usize| {
@@ -140,7 +140,7 @@ fn a_file_that_grows_is_read_on_and_an_empty_one_waits() {
 
 #[test]
 fn a_file_that_another_one_of_its_size_replaces_is_loaded() {
-    let place = Place::new();
+    let place = Workspace::new();
     let page = |host: &str| {
         let url = format!("http://{host}.example/");
         fixture::warc(&[(url.as_str(), "2014-05-01T00:00:00Z", "<p>words</p>")])
@@ -159,7 +159,7 @@ fn a_file_that_another_one_of_its_size_replaces_is_loaded() {
 
 #[test]
 fn a_directory_that_cannot_be_watched_ends_the_server_before_it_listens() {
-    let place = Place::new();
+    let place = Workspace::new();
     fs::create_dir(place.path("new")).unwrap();
     let base = ["serve", "--create", "--listen", "127.0.0.1:0"];
     let run = place.run(&[&base[..], &["--watch", "no-such-dir"]].concat());
@@ -175,7 +175,7 @@ fn a_directory_that_cannot_be_watched_ends_the_server_before_it_listens() {
 /// nothing.
 #[test]
 fn packages_are_loaded_when_they_are_whole() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("web.warc", &fixture::small_web());
     place.good(&["load", "--archive", "made", "web.warc"]);
     place.good(&["export", "--archive", "made", "--wacz", "visit.wacz"]);

@@ -5,14 +5,14 @@ use std::io::Write as _;
 use expect_test::expect;
 
 use crate::fixture::{self, record};
-use crate::support::Place;
+use crate::support::Workspace;
 
 const XZ: &[u8] = b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\x02\0!\x01";
 const BZIP2: &[u8] = b"BZh91AY&SY\x12\x34\x56\x78\0\0";
 
 #[test]
 fn xz_and_bzip2_say_that_they_are_not_read() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("crawls/a.warc.xz", XZ);
     place.write("crawls/b.warc.bz2", BZIP2);
     place.write("crawls/web.warc", &fixture::small_web());
@@ -72,7 +72,7 @@ fn revisit(url: &str, date: &str, digest: &str) -> Vec<u8> {
 
 #[test]
 fn the_payload_of_a_revisit_is_that_of_its_original_or_is_said_to_be_missing() {
-    let place = Place::new();
+    let place = Workspace::new();
     let (known, lost) = (
         "sha1:GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
         "sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
@@ -97,7 +97,7 @@ fn the_payload_of_a_revisit_is_that_of_its_original_or_is_said_to_be_missing() {
 
 #[test]
 fn a_payload_from_a_damaged_member_is_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     let words: String = (0..5000)
         .map(|number| format!("word{} ", number * 7919 % 10_007))
         .collect();

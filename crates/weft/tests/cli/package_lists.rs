@@ -7,8 +7,8 @@ use zip::CompressionMethod;
 use crate::addresses::{dumps, local};
 use crate::fixture;
 use crate::packages::{WARC, described, sha256, wacz, zipped};
-use crate::support::Place;
-use crate::web::{Manner, Web};
+use crate::support::Workspace;
+use crate::web::{Behaviour, Web};
 
 fn list(resources: &[Value]) -> Vec<u8> {
     let list = json!({"profile": "multi-wacz-package", "resources": resources});
@@ -25,14 +25,14 @@ fn allowing(servers: &[&Web]) -> Vec<String> {
 
 /// Runs a successful load with additional flags.
 #[track_caller]
-fn good_with(place: &Place, args: &[&str], flags: &[String]) -> String {
+fn good_with(place: &Workspace, args: &[&str], flags: &[String]) -> String {
     let flags = flags.iter().map(String::as_str);
     place.good(&args.iter().copied().chain(flags).collect::<Vec<_>>())
 }
 
 /// Returns a place with two webs loaded into the archive `local`, and a package of each, one of
 /// them in a folder.
-fn two_packages() -> (Place, [Vec<u8>; 2]) {
+fn two_packages() -> (Workspace, [Vec<u8>; 2]) {
     let place = local();
     place.write_old("other.warc", &fixture::other_web());
     place.good(&["load", "other.warc", "--archive", "local"]);
@@ -45,7 +45,7 @@ fn two_packages() -> (Place, [Vec<u8>; 2]) {
 
 /// Checks that the captures equal those of both files loaded separately.
 #[track_caller]
-fn check_both(place: &Place, archive: &str) {
+fn check_both(place: &Workspace, archive: &str) {
     let captures = |archive: &str| {
         let dump = place.good(&["dump", "captures", "--archive", archive]);
         // The input is the column before the method.
@@ -61,7 +61,10 @@ fn check_both(place: &Place, archive: &str) {
 fn packages_of_a_list_are_loaded() {
     let (place, [one, two]) = two_packages();
     let digits = |bytes: &[u8]| sha256(bytes).replace("sha256:", "");
-    let (web_one, web_two) = (Web::start(&one, Manner::Ranges), Web::start(&two, Manner::Ranges));
+    let (web_one, web_two) = (
+        Web::start(&one, Behaviour::Ranges),
+        Web::start(&two, Behaviour::Ranges),
+    );
     // In the forms of players and services, and without a profile.
     place.write_old(
         "near.json",
@@ -101,7 +104,7 @@ fn packages_of_a_list_are_loaded() {
     for name in ["one.wacz#archive/web.warc\t", "more/two.wacz#archive/web.warc\t"] {
         assert!(ledger.contains(name), "{name}\n{ledger}");
     }
-    let lists = Web::start(&list(&far), Manner::Ranges);
+    let lists = Web::start(&list(&far), Behaviour::Ranges);
     let address = lists.url("/api/replay.json?token=x");
     good_with(&place, &["load", &address, "--archive", "address"], &servers);
     check_both(&place, "address");
@@ -109,7 +112,7 @@ fn packages_of_a_list_are_loaded() {
 
 #[test]
 fn packages_at_addresses_are_read_by_ranges() {
-    let place = Place::new();
+    let place = Workspace::new();
     // Incompressible, and larger than one read.
     let rest: Vec<u8> = (0..400_000_u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
@@ -123,7 +126,7 @@ fn packages_at_addresses_are_read_by_ranges() {
             &described(&[(WARC, sha256(&warc)), ("logs/rest.bin", sha256(&rest))]),
         ),
     ];
-    let web = Web::start(&zipped(&members, CompressionMethod::Stored), Manner::Ranges);
+    let web = Web::start(&zipped(&members, CompressionMethod::Stored), Behaviour::Ranges);
     place.write_old("list.json", &list(&[json!({"path": web.url("/x.wacz")})]));
     good_with(&place, &["load", "list.json"], &allowing(&[&web]));
     let bytes = |range: &String| {
@@ -141,7 +144,7 @@ fn packages_at_addresses_are_read_by_ranges() {
 #[test]
 fn a_package_with_packages_names_others_at_addresses() {
     let (place, [one, two]) = two_packages();
-    let web = Web::start(&two, Manner::Ranges);
+    let web = Web::start(&two, Behaviour::Ranges);
     // The first package's address is its original source; the package itself is embedded.
     let listed = list(&[
         json!({"name": "one.wacz", "path": "https://gone.example/one.wacz?sig=1", "hash": sha256(&one), "bytes": one.len()}),
@@ -253,14 +256,17 @@ fn what_is_wrong_with_a_list_is_told() {
 /// continue forever.
 #[test]
 fn lists_that_lead_on_and_on_are_left() {
-    let place = Place::new();
+    let place = Workspace::new();
     let warc = fixture::small_web();
-    let mut next = Web::start(&wacz(&warc, CompressionMethod::Stored), Manner::Ranges);
+    let mut next = Web::start(&wacz(&warc, CompressionMethod::Stored), Behaviour::Ranges);
     let mut servers = Vec::new();
     for _ in 0..5 {
         let listed = list(&[json!({"path": next.url("/x.wacz")})]);
         let package = zipped(&[("datapackage.json", &listed)], CompressionMethod::Stored);
-        servers.push(std::mem::replace(&mut next, Web::start(&package, Manner::Ranges)));
+        servers.push(std::mem::replace(
+            &mut next,
+            Web::start(&package, Behaviour::Ranges),
+        ));
     }
     place.write_old("list.json", &list(&[json!({"path": next.url("/first.wacz")})]));
     servers.push(next);
@@ -280,9 +286,9 @@ fn lists_that_lead_on_and_on_are_left() {
 /// archive.
 #[test]
 fn a_list_leads_to_its_own_origin_alone() {
-    let place = Place::new();
+    let place = Workspace::new();
     let private = wacz(&fixture::small_web(), CompressionMethod::Stored);
-    let inside = Web::start(&private, Manner::Ranges);
+    let inside = Web::start(&private, Behaviour::Ranges);
     place.write_old("private/secret.wacz", &private);
     std::fs::create_dir(place.path("public")).expect("a folder");
     std::os::unix::fs::symlink(place.path("private"), place.path("public/leads")).expect("a link");
@@ -305,7 +311,7 @@ fn a_list_leads_to_its_own_origin_alone() {
     );
     place.write_old("public/list.wacz", &package);
     // The same list at an address.
-    let lists = Web::start(&list(&resources), Manner::Ranges);
+    let lists = Web::start(&list(&resources), Behaviour::Ranges);
     for (number, input) in ["public/list.json", "public/list.wacz", &lists.url("/list.json")]
         .into_iter()
         .enumerate()

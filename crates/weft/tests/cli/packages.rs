@@ -8,8 +8,8 @@ use zip::CompressionMethod;
 use zip::write::SimpleFileOptions;
 
 use crate::addresses::{dumps, local};
-use crate::support::Place;
-use crate::web::{Manner, Web};
+use crate::support::Workspace;
+use crate::web::{Behaviour, Web};
 use crate::{fixture, replay};
 
 pub(crate) const WARC: &str = "archive/web.warc";
@@ -57,7 +57,7 @@ pub(crate) fn wacz(warc: &[u8], method: CompressionMethod) -> Vec<u8> {
 }
 
 /// Checks that inputs whose names begin with `prefix` give the same as `web.warc` loaded directly.
-fn check_loaded(place: &Place, archive: &str, prefix: &str) {
+fn check_loaded(place: &Workspace, archive: &str, prefix: &str) {
     assert_eq!(
         dumps(place, archive, prefix),
         dumps(place, "local", ""),
@@ -108,13 +108,13 @@ fn members_give_what_files_give() {
         let again = place.good(&["load", file, "--archive", archive]);
         assert!(again.contains("1 input: 1 already known"), "{again}");
     }
-    let web = Web::start(&stored, Manner::Ranges);
+    let web = Web::start(&stored, Behaviour::Ranges);
     place.good(&["load", &web.url("/x.wacz"), "--archive", "far"]);
     check_loaded(&place, "far", &web.url("/x.wacz#archive/"));
 }
 
 /// Checks that the views of captures equal those of `web.warc`, whatever the ledger contains.
-fn check_views(place: &Place, archive: &str, prefix: &str) {
+fn check_views(place: &Workspace, archive: &str, prefix: &str) {
     let views = |archive: &str, prefix: &str| {
         let mut dumps = dumps(place, archive, prefix);
         dumps.retain(|view, _| !matches!(*view, "ledger" | "quarantine"));
@@ -278,7 +278,7 @@ fn lists_of_pages_are_read_through_when_they_are_loaded() {
 
 #[test]
 fn a_package_is_not_kept_in_parts() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write_old("x.wacz", &wacz(&fixture::small_web(), CompressionMethod::Stored));
     let run = place.run(&["load", "x.wacz", "--keep", "--volume", "disk"]);
     assert!(
@@ -291,7 +291,7 @@ fn a_package_is_not_kept_in_parts() {
 }
 
 /// Returns the captures of an archive, without the location of their records.
-fn captures(place: &Place, archive: &str) -> Vec<String> {
+fn captures(place: &Workspace, archive: &str) -> Vec<String> {
     let all = place.good(&[
         "export",
         "--cdxj",
@@ -321,7 +321,7 @@ fn captures(place: &Place, archive: &str) -> Vec<String> {
 }
 
 /// Loads a crawl with revisits and a small one. Returns false if the test data is missing.
-fn crawls(place: &Place) -> bool {
+fn crawls(place: &Workspace) -> bool {
     let Some(shared) = test_env::shared_data() else {
         return false;
     };
@@ -342,7 +342,7 @@ fn crawls(place: &Place) -> bool {
 
 #[test]
 fn what_is_exported_can_be_loaded_again() {
-    let place = Place::new();
+    let place = Workspace::new();
     if !crawls(&place) {
         return;
     }
@@ -364,7 +364,7 @@ fn what_is_exported_can_be_loaded_again() {
 
 #[test]
 fn a_part_is_exported() {
-    let place = Place::new();
+    let place = Workspace::new();
     if !crawls(&place) {
         return;
     }
@@ -396,7 +396,7 @@ fn a_part_is_exported() {
 }
 
 /// Loads a package and returns the URLs of its captures.
-fn urls_in(place: &Place, wacz: &str) -> Vec<String> {
+fn urls_in(place: &Workspace, wacz: &str) -> Vec<String> {
     let archive = wacz.trim_end_matches(".wacz");
     place.good(&["load", wacz, "--archive", archive]);
     let dumped = place.good(&["dump", "captures", "--archive", archive]);
@@ -455,7 +455,7 @@ fn what_a_search_finds_is_exported_with_its_parts() {
 /// sorted.
 #[test]
 fn what_a_revisit_brings_from_another_url_is_in_order() {
-    let place = Place::new();
+    let place = Workspace::new();
     let original = replay::response(
         "http://first.example/",
         "2020-01-02T00:00:00Z",
@@ -623,7 +623,7 @@ fn a_stale_digest_of_whole_records_is_a_warning() {
 
 #[test]
 fn inspect_and_check_read_a_package_as_one() {
-    let place = Place::new();
+    let place = Workspace::new();
     let warc = fixture::small_web();
     place.write_old("web.warc", &warc);
     place.write_old("x.wacz", &wacz(&warc, CompressionMethod::Deflated));

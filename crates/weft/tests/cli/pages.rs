@@ -5,8 +5,8 @@ use zip::CompressionMethod;
 
 use crate::fixture;
 use crate::packages::{WARC, described, sha256, zipped};
-use crate::support::{Place, words};
-use crate::web::{Manner, Web};
+use crate::support::{Workspace, words};
+use crate::web::{Behaviour, Web};
 
 const LIBRARY: &str = "http://www.library.example/";
 
@@ -60,15 +60,15 @@ fn package(method: CompressionMethod, damage: &str) -> Vec<u8> {
 }
 
 /// Returns a place with the package loaded.
-fn crawl() -> Place {
-    let place = Place::new();
+fn crawl() -> Workspace {
+    let place = Workspace::new();
     place.write_old("crawl.wacz", &package(CompressionMethod::Stored, ""));
     place.good(&["load", "crawl.wacz", "--collection", "autumn"]);
     place
 }
 
 /// Returns the ids of the pages that `weft pages` lists, with the times of their captures.
-fn ids(place: &Place, arguments: &[&str]) -> Vec<(String, String)> {
+fn ids(place: &Workspace, arguments: &[&str]) -> Vec<(String, String)> {
     let answer = place.json(&[&["pages"], arguments].concat());
     let rows = answer["rows"].as_array().expect("rows").clone();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -140,10 +140,10 @@ fn pages_are_listed_with_their_captures() {
 
 #[test]
 fn lists_go_on_at_their_cursors_wherever_the_package_is() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write_old("stored.wacz", &package(CompressionMethod::Stored, ""));
     place.write_old("deflated.wacz", &package(CompressionMethod::Deflated, ""));
-    let web = Web::start(&package(CompressionMethod::Stored, ""), Manner::Ranges);
+    let web = Web::start(&package(CompressionMethod::Stored, ""), Behaviour::Ranges);
     let far = web.url("/x.wacz");
     for (archive, input) in [
         ("stored", "stored.wacz"),
@@ -218,7 +218,7 @@ fn what_is_taken_down_is_not_listed() {
 
 #[test]
 fn what_cannot_be_used_of_a_list_is_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write_old("crawl.wacz", &package(CompressionMethod::Stored, "nothing\n{}"));
     assert_eq!(place.run(&["load", "crawl.wacz"]).code, Some(1));
     place.run(&["pages"]).expect(
@@ -242,7 +242,7 @@ fn what_cannot_be_used_of_a_list_is_told() {
 }
 
 /// Returns the pages that a package lists, by `(list, id or URL)`.
-fn pages_in(place: &Place, wacz: &str) -> Vec<(String, Value)> {
+fn pages_in(place: &Workspace, wacz: &str) -> Vec<(String, Value)> {
     let file = std::fs::File::open(place.path(wacz)).expect("a package");
     let mut package = zip::ZipArchive::new(file).expect("a ZIP file");
     let mut pages = Vec::new();

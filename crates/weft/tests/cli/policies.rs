@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
-use crate::support::{Place, json_lines};
+use crate::support::{Workspace, json_lines};
 
 /// The default directory of an archive.
 const ARCHIVE: &str = "weft-archive";
 
 /// Returns the standard output of a command that must end with code 0. Messages on standard error
 /// are allowed, since a new store announces itself.
-fn done(place: &Place, arguments: &[&str]) -> String {
+fn done(place: &Workspace, arguments: &[&str]) -> String {
     let run = place.run(arguments);
     assert_eq!(run.code, Some(0), "weft {}: {run:?}", arguments.join(" "));
     run.stdout
@@ -63,7 +63,7 @@ fn age(path: &Path, days: u64) {
 }
 
 /// Creates a tree with crawls of several ages and crawler leftovers.
-fn tree(place: &Place) -> PathBuf {
+fn tree(place: &Workspace) -> PathBuf {
     let root = place.path("tree");
     for n in 0..12u64 {
         let dir = root.join(["2024", "2025/deep"][n as usize % 2]);
@@ -78,7 +78,7 @@ fn tree(place: &Place) -> PathBuf {
     root
 }
 
-fn rules(place: &Place, text: &str) -> String {
+fn rules(place: &Workspace, text: &str) -> String {
     let path = place.path("rules.toml");
     fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
@@ -86,7 +86,7 @@ fn rules(place: &Place, text: &str) -> String {
 
 #[test]
 fn the_ready_made_rules_run_on_a_tree() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let root = root.to_str().unwrap();
     let example = place.good(&["files", "policy", "example"]);
@@ -132,7 +132,7 @@ fn the_ready_made_rules_run_on_a_tree() {
 
 #[test]
 fn a_dry_run_leaves_every_byte_as_it_was() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let rules = rules(
         &place,
@@ -157,7 +157,7 @@ fn a_dry_run_leaves_every_byte_as_it_was() {
 
 #[test]
 fn a_released_file_comes_back_from_the_store() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let rules = rules(
         &place,
@@ -222,7 +222,7 @@ action = 'verify'
 /// content. It was the only instance of that content, so releasing it would lose data.
 #[test]
 fn a_file_that_is_not_what_was_copied_is_not_released_whatever_its_times_say() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = place.path("tree");
     let rules = rules(&place, COPY_AND_FREE);
     let (damaged, whole) = (root.join("a.warc.gz"), root.join("b.warc.gz"));
@@ -266,7 +266,7 @@ fn a_file_that_is_not_what_was_copied_is_not_released_whatever_its_times_say() {
 /// prevent the file from ever being copied.
 #[test]
 fn no_object_is_made_of_a_file_that_is_written_to_while_it_is_copied() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = place.path("tree");
     let rules = rules(&place, COPY_AND_FREE);
     fs::create_dir(&root).unwrap();
@@ -300,7 +300,7 @@ fn no_object_is_made_of_a_file_that_is_written_to_while_it_is_copied() {
 
 #[test]
 fn a_file_that_changed_since_the_scan_stays() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let rules = rules(
         &place,
@@ -342,7 +342,7 @@ fn a_file_that_changed_since_the_scan_stays() {
 
 #[test]
 fn damage_is_told_from_a_change() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let rules = rules(&place, "[policy.check]\naction = 'verify'\n");
     place.good(&["files", "scan", root.to_str().unwrap()]);
@@ -377,7 +377,7 @@ fn damage_is_told_from_a_change() {
 
 #[test]
 fn what_is_known_of_contents_can_be_asked() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     fs::copy(root.join("2024/crawl 2.txt"), root.join("a copy")).unwrap();
     fs::hard_link(root.join("2024/crawl 4.open"), root.join("another name")).unwrap();
@@ -425,7 +425,7 @@ fn what_is_known_of_contents_can_be_asked() {
 
 #[test]
 fn a_part_of_a_tree_or_an_old_scan_is_not_enough_to_remove() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let write = |rules_text: &str| rules(&place, rules_text);
     let rules = write("[policy.old]\naction = 'delete'\ncondition = 'size > 0'\nstale_max = '0 s'\n");
@@ -452,7 +452,7 @@ fn a_part_of_a_tree_or_an_old_scan_is_not_enough_to_remove() {
 
 #[test]
 fn limits_moves_commands_and_wrong_rules() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let to = place.path("elsewhere");
     fs::create_dir(&to).unwrap();
@@ -503,7 +503,7 @@ fn limits_moves_commands_and_wrong_rules() {
 
 #[test]
 fn the_archive_keeps_its_own_files() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = place.path(ARCHIVE).parent().unwrap().to_owned();
     fs::create_dir_all(root.join("beside")).unwrap();
     fs::write(root.join("beside/x"), "1").unwrap();
@@ -519,7 +519,7 @@ fn the_archive_keeps_its_own_files() {
 
 #[test]
 fn a_policy_that_has_no_store_does_not_keep_the_others_from_running() {
-    let place = Place::new();
+    let place = Workspace::new();
     let root = tree(&place);
     let rules = rules(
         &place,

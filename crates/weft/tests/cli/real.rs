@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::{Place, Run, json_lines};
+use crate::support::{Run, Workspace, json_lines};
 
 /// Number of records of each crawl, according to another reader.
 const RECORDS: &[(&str, u64)] = &[
@@ -18,7 +18,7 @@ fn real_crawls_load_and_answer() {
     let Some(data) = test_env::shared_data() else {
         return;
     };
-    let place = Place::new();
+    let place = Workspace::new();
     let crawls = data.join("crawls").display().to_string();
     let run = place.run(&["load", &crawls, "--json"]);
     assert!(matches!(run.code, Some(0 | 1)), "{}", run.stderr);
@@ -57,7 +57,7 @@ fn files_that_break_readers_load_with_reasons() {
     let Some(data) = test_env::shared_data() else {
         return;
     };
-    let place = Place::new();
+    let place = Workspace::new();
     let edge = data.join("edge").display().to_string();
     let run: Run = place.run(&["load", &edge, "--verify"]);
     assert_eq!(run.code, Some(1), "{}", run.stderr);

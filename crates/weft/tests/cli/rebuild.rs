@@ -5,25 +5,25 @@ use index::{Index, Settings};
 use crate::addresses::dumps;
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::Place;
+use crate::support::Workspace;
 
 /// Returns an archive of the small web.
-fn loaded() -> Place {
-    let place = Place::new();
+fn loaded() -> Workspace {
+    let place = Workspace::new();
     place.write_old("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc"]);
     place
 }
 
 /// Deletes a row of an index table, to simulate damage.
-fn lose(place: &Place, table: &str) {
+fn lose(place: &Workspace, table: &str) {
     let index = place.path("weft-archive/index");
     let index = Index::open(&index, None, Settings::default()).expect("the index");
     index.lose_row(table).expect("a row");
 }
 
 /// Returns search results without the time taken.
-fn found(place: &Place) -> String {
+fn found(place: &Workspace) -> String {
     let said = place.good(&["search", "library"]);
     let (_, results) = said.split_once('\n').expect("a first line");
     results.to_owned()

@@ -1,7 +1,7 @@
 //! `weft redact`: the copy of a file omits only the records that are taken down.
 
 use crate::fixture::{self, record};
-use crate::support::Place;
+use crate::support::Workspace;
 use crate::takedown::files_with;
 
 /// A unique word.
@@ -29,8 +29,8 @@ fn planted() -> Vec<u8> {
 }
 
 /// Returns an archive of one file with several pages, of which the planted one is taken down.
-fn taken_down() -> Place {
-    let place = Place::new();
+fn taken_down() -> Workspace {
+    let place = Workspace::new();
     let file = [fixture::small_web(), planted(), fixture::other_web()].concat();
     place.write_old("web.warc", &file);
     place.good(&["load", "web.warc"]);
@@ -169,7 +169,7 @@ fn files_that_were_never_loaded_go_by_the_register() {
 
 #[test]
 fn of_an_input_that_is_taken_down_its_description_stays() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write_old("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc"]);
     place.good(&["forget", "--input", "web.warc"]);
@@ -190,7 +190,7 @@ fn real_files_are_redacted_compressed_as_they_are() {
         ("iana.warc.gz", "iana.org/domains"),
         ("blackbook.arc.gz", "archive.org/images"),
     ] {
-        let place = Place::new();
+        let place = Workspace::new();
         let file = shared.join("crawls").join(name);
         let file = file.to_str().expect("a path");
         place.good(&["load", file]);
@@ -223,7 +223,7 @@ fn nothing_that_crawlers_derive_from_a_page_is_in_the_copy() {
     let Some(data) = test_env::shared_data() else {
         return;
     };
-    let place = Place::new();
+    let place = Workspace::new();
     let input = data
         .join("security/redact-derivatives.warc.gz")
         .display()
@@ -239,7 +239,7 @@ fn nothing_that_crawlers_derive_from_a_page_is_in_the_copy() {
     let planted: Vec<&str> = text.lines().filter(|line| line.contains("PLANTED")).collect();
     assert_eq!(planted, ["X: PLANTEDqqrevisit"], "{text}");
 
-    let place = Place::new();
+    let place = Workspace::new();
     let input = data.join("field/c67-attachments.warc.gz").display().to_string();
     let run = place.run(&["load", &input]);
     assert!(matches!(run.code, Some(0 | 1)), "{run:?}");

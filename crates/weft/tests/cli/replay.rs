@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::Place;
+use crate::support::Workspace;
 
 const PAGE: &str = "/replay/http://www.library.example/";
 
@@ -24,12 +24,12 @@ fn replayed(served: &mut Served, path: &str) -> String {
     answer
 }
 
-fn serve(place: &Place, flags: &[&str]) -> Served {
+fn serve(place: &Workspace, flags: &[&str]) -> Served {
     Served::start_with(place, &[&["serve", "--listen", "127.0.0.1:0"], flags].concat())
 }
 
-fn loaded() -> Place {
-    let place = Place::new();
+fn loaded() -> Workspace {
+    let place = Workspace::new();
     place.write("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc"]);
     place
@@ -63,7 +63,7 @@ fn archived_pages_are_shown_on_an_origin_of_their_own() {
 /// the missing file.
 #[test]
 fn what_only_an_index_tells_of_is_listed_and_says_which_file_to_load() {
-    let place = Place::new();
+    let place = Workspace::new();
     let line = concat!(
         r#"example,a)/ 20200101000000 {"url": "http://a.example/", "mime": "text/html", "status": "200", "#,
         r#""digest": "OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB", "length": "10", "offset": "7", "filename": "gone.warc.gz"}"#,
@@ -188,8 +188,8 @@ pub(crate) fn response(url: &str, time: &str, media: &str, body: &str) -> Vec<u8
 
 /// Loads a page with a stylesheet that imports another, a script with a cache-busting number, a
 /// frame, and images, one of them missing.
-pub(crate) fn page_with_parts() -> Place {
-    let place = Place::new();
+pub(crate) fn page_with_parts() -> Workspace {
+    let place = Workspace::new();
     let page = "<link rel=stylesheet href=/s.css><script src='/x.js?_=17'></script><img src=/there.png><img src=/gone.png>\
         <iframe src=/frame></iframe><a href=/elsewhere>link</a><img srcset='/small.png 1x, /large.png 2x'>";
     let at = |second: u32| format!("2020-01-01T00:00:{second:02}Z");

@@ -3,11 +3,11 @@
 use expect_test::expect;
 
 use crate::fixture::{record, small_web};
-use crate::support::Place;
+use crate::support::Workspace;
 
 /// Loads [`small_web`], a page fetched and stored again unchanged, and two failed ones.
-fn loaded() -> Place {
-    let place = Place::new();
+fn loaded() -> Workspace {
+    let place = Workspace::new();
     place.write("web.warc", &small_web());
     let response = |url: &str, date: &str, status: &str, body: &str| {
         let headers = [

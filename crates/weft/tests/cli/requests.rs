@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::fixture;
-use crate::support::Place;
+use crate::support::Workspace;
 
 /// Returns a record with this id.
 fn record(kind: &str, id: &str, url: &str, to: &[(&str, &str)]) -> Vec<u8> {
@@ -62,7 +62,7 @@ fn crawl() -> Vec<u8> {
 }
 
 #[track_caller]
-fn check(place: &Place, arguments: &[&str], expected: &[&str]) {
+fn check(place: &Workspace, arguments: &[&str], expected: &[&str]) {
     let _ = fs::remove_file(place.path("x.warc.gz"));
     let told = place.good(&[&["export", "--warc", "x.warc.gz", "--with-requests"], arguments].concat());
     let captures = expected.iter().filter(|id| id.starts_with("<r")).count();
@@ -77,7 +77,7 @@ fn check(place: &Place, arguments: &[&str], expected: &[&str]) {
 
 #[test]
 fn requests_and_metadata_come_along_if_asked_for() {
-    let place = Place::new();
+    let place = Workspace::new();
     let crawl = crawl();
     place.write_old("crawl.warc", &crawl);
     // The same with one member per record, whose boundaries are only found by reading.
@@ -133,7 +133,7 @@ fn requests_and_metadata_come_along_if_asked_for() {
 /// An export puts all requests after all captures, far from their own.
 #[test]
 fn what_was_exported_with_requests_is_exported_so_again() {
-    let place = Place::new();
+    let place = Workspace::new();
     let pair = |n: usize| {
         let (answer, asked, url) = (format!("<r{n}>"), format!("<q{n}>"), format!("{A}{n}"));
         [
@@ -168,7 +168,7 @@ fn what_was_exported_with_requests_is_exported_so_again() {
 
 #[test]
 fn requests_of_what_may_not_leave_stay() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write_old("crawl.warc", &crawl());
     place.good(&["load", "crawl.warc"]);
     place.good(&[
@@ -186,7 +186,7 @@ fn requests_of_what_may_not_leave_stay() {
 
 #[test]
 fn what_another_command_is_writing_is_not_overwritten() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write_old("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc"]);
     for (form, file) in [

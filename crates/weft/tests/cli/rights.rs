@@ -7,16 +7,16 @@ use serde_json::json;
 
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::{Place, words};
+use crate::support::{Workspace, words};
 
-fn loaded() -> Place {
-    let place = Place::new();
+fn loaded() -> Workspace {
+    let place = Workspace::new();
     place.write_old("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc"]);
     place
 }
 
-fn total(place: &Place, query: &str, groups: Option<&str>) -> u64 {
+fn total(place: &Workspace, query: &str, groups: Option<&str>) -> u64 {
     let mut arguments = vec!["search", query];
     if let Some(groups) = groups {
         arguments.extend(["--as", groups]);
@@ -67,7 +67,7 @@ fn a_rule_holds_for_the_next_question_of_those_it_is_for() {
 /// never drops `www.` silently.
 #[test]
 fn a_rule_says_what_it_comes_to_and_www_is_refused() {
-    let place = Place::new();
+    let place = Workspace::new();
     let urls = [
         "http://x.org/1",
         "http://www.x.org/2",
@@ -112,7 +112,7 @@ fn a_rule_says_what_it_comes_to_and_www_is_refused() {
 /// directions.
 #[test]
 fn captures_around_a_rule_of_one_url_are_listed() {
-    let place = Place::new();
+    let place = Workspace::new();
     let urls = [1, 2, 3, 4].map(|n| format!("http://a.example/{n}"));
     let pages = urls
         .each_ref()
@@ -212,7 +212,7 @@ fn wrong_rules_are_refused_before_they_are_written() {
         assert!(run.stderr.contains(said), "{run:?}");
     }
     assert!(!place.path("weft-archive/rights.toml").exists());
-    Place::new()
+    Workspace::new()
         .run(&["rights", "ls"])
         .expect(1, &[], &["is not an archive"]);
 }

@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use crate::addresses::{dumps, local};
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::{Place, Run, json_lines};
+use crate::support::{Run, Workspace, json_lines};
 
 /// A store with two volumes and its S3 server.
 pub(crate) struct S3Store {
@@ -25,12 +25,12 @@ pub(crate) struct S3Store {
 }
 
 impl S3Store {
-    pub(crate) fn start(place: &Place) -> S3Store {
+    pub(crate) fn start(place: &Workspace) -> S3Store {
         S3Store::start_with(place, None)
     }
 
     /// Starts the S3 server, with TLS if certificate files are given.
-    pub(crate) fn start_with(place: &Place, tls: Option<s3::TlsFiles>) -> S3Store {
+    pub(crate) fn start_with(place: &Workspace, tls: Option<s3::TlsFiles>) -> S3Store {
         let runtime = Runtime::new().expect("threads");
         let volumes = ["v1", "v2"].map(|name| VolumeSettings::at(place.path(name)));
         let listen = "127.0.0.1:0".parse().expect("an address");
@@ -75,7 +75,7 @@ impl S3Store {
     }
 
     /// Runs the program with or without the keys of the S3 server.
-    pub(crate) fn run(&self, place: &Place, keys: bool, arguments: &[&str]) -> Run {
+    pub(crate) fn run(&self, place: &Workspace, keys: bool, arguments: &[&str]) -> Run {
         let mut command = self.command(place, arguments);
         if !keys {
             command
@@ -86,7 +86,7 @@ impl S3Store {
     }
 
     /// Returns the program with the address and keys of the S3 server in its environment.
-    pub(crate) fn command(&self, place: &Place, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, place: &Workspace, arguments: &[&str]) -> Command {
         let mut command = place.command(arguments);
         let [endpoint, id, secret] = self.access();
         command
@@ -110,7 +110,7 @@ impl S3Store {
     }
 
     /// Copies all objects below `prefix` into a folder of `place`.
-    pub(crate) fn download(&self, place: &Place, prefix: &str, folder: &str) {
+    pub(crate) fn download(&self, place: &Workspace, prefix: &str, folder: &str) {
         let store = self.node.store();
         let list = List {
             prefix: prefix.to_owned(),
@@ -224,7 +224,7 @@ fn lines(path: &Path, count: usize) -> Vec<serde_json::Value> {
 
 #[test]
 fn flags_say_who_may_ask_and_where_it_is_logged() {
-    let place = Place::new();
+    let place = Workspace::new();
     let flags = [
         "store",
         "serve",

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::Place;
+use crate::support::Workspace;
 
 /// Loads a page that changed, the same text under two URLs, and another site.
-pub(crate) fn loaded() -> Place {
-    let place = Place::new();
+pub(crate) fn loaded() -> Workspace {
+    let place = Workspace::new();
     let pages = [
         (
             "http://news.example/",
@@ -183,7 +183,7 @@ fn matches_are_shown_in_context() {
 
 #[test]
 fn pages_that_are_nearly_the_same_are_shown_once_and_can_be_asked_for() {
-    let place = Place::new();
+    let place = Workspace::new();
     let text: Vec<String> = (0..300).map(|n| format!("w{}", n * n % 977)).collect();
     let text = text.join(" ");
     let pages = [
@@ -292,7 +292,7 @@ struct Watching {
 }
 
 impl Watching {
-    fn start(place: &Place, arguments: &[&str]) -> Watching {
+    fn start(place: &Workspace, arguments: &[&str]) -> Watching {
         let mut child = place.start(arguments);
         let out: ChildStdout = child.stdout.take().unwrap();
         let said: ChildStderr = child.stderr.take().unwrap();
@@ -318,7 +318,7 @@ impl Watching {
 }
 
 /// Loads more while a watch runs: a match, a page that does not match, and a known page.
-fn load_more(place: &Place, name: &str) {
+fn load_more(place: &Workspace, name: &str) {
     let address = format!("http://new.example/{name}");
     let pages = [
         (

@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use serde_json::Value;
 
 use crate::fixture;
-use crate::support::{Place, start};
+use crate::support::{Workspace, start};
 
 /// A running `weft serve` on a free port.
 pub(crate) struct Served {
@@ -18,12 +18,12 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    pub(crate) fn start(place: &Place) -> Served {
+    pub(crate) fn start(place: &Workspace) -> Served {
         Served::start_with(place, &["serve", "--create", "--listen", "127.0.0.1:0"])
     }
 
     /// Starts a command that announces its address in JSON.
-    pub(crate) fn start_with(place: &Place, arguments: &[&str]) -> Served {
+    pub(crate) fn start_with(place: &Workspace, arguments: &[&str]) -> Served {
         Served::start_command(place.command(arguments))
     }
 
@@ -88,7 +88,7 @@ impl Drop for Served {
 #[cfg(unix)]
 #[test]
 fn an_archive_is_served_while_commands_ask_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("web.warc", &fixture::small_web());
     let mut served = Served::start(&place);
     place.good(&["load", "web.warc"]);
@@ -107,7 +107,7 @@ fn an_archive_is_served_while_commands_ask_it() {
         serde_json::from_str::<Value>(body).expect("JSON")["rows"],
         over_socket["rows"]
     );
-    let outputs = |place: &Place| {
+    let outputs = |place: &Workspace| {
         let commands: [&[&str]; 4] = [
             &["dump", "links"],
             &["inlinks", "museum.example"],
@@ -124,7 +124,7 @@ fn an_archive_is_served_while_commands_ask_it() {
 #[cfg(unix)]
 #[test]
 fn a_second_owner_is_told_who_the_first_is() {
-    let place = Place::new();
+    let place = Workspace::new();
     let served = Served::start(&place);
     let run = place.run(&["serve", "--listen", "127.0.0.1:0"]);
     assert_eq!(run.code, Some(1));
@@ -138,7 +138,7 @@ fn a_second_owner_is_told_who_the_first_is() {
 
 #[test]
 fn an_archive_that_is_not_there_is_not_made_by_a_mistyped_name() {
-    let place = Place::new();
+    let place = Workspace::new();
     for arguments in [
         &["serve", "--listen", "127.0.0.1:0", "--archive", "typo"] as &[&str],
         &[
@@ -195,7 +195,7 @@ fn content(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::Pa
 #[cfg(unix)]
 #[test]
 fn a_read_only_archive_is_served_and_asked_without_a_change_to_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write_old("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc"]);
     let asked = [
@@ -278,7 +278,7 @@ impl Drop for ReadOnly {
 #[cfg(unix)]
 #[test]
 fn a_port_that_is_taken_is_told() {
-    let place = Place::new();
+    let place = Workspace::new();
     let served = Served::start(&place);
     let run = place.run(&[
         "serve",
@@ -302,7 +302,7 @@ fn parts(answer: &str) -> (&str, &str) {
 /// the other fail.
 #[test]
 fn files_are_scanned_while_their_pages_are_read() {
-    let place = Place::new();
+    let place = Workspace::new();
     for n in 0..3_000 {
         place.write(&format!("data/{}/{n}.warc.gz", n % 40), &[b'x'; 100]);
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::serve::Served;
-use crate::support::{Place, json_lines};
+use crate::support::{Workspace, json_lines};
 
 const RULES: &str = "
 [policy.leftovers]
@@ -31,7 +31,7 @@ condition = 'name == \"*.by-hand\"'
 
 const SERVE: [&str; 5] = ["serve", "--create", "--listen", "127.0.0.1:0", "--policies"];
 
-fn catalogued(place: &Place) {
+fn catalogued(place: &Workspace) {
     for n in 0..3 {
         for kind in ["open", "warc", "tmp", "by-hand"] {
             place.write(&format!("tree/{n}.{kind}"), b"content");
@@ -41,7 +41,7 @@ fn catalogued(place: &Place) {
 }
 
 /// Returns the runs of the log as policy, state and number of files done.
-fn log(place: &Place) -> Vec<(String, String, u64)> {
+fn log(place: &Workspace) -> Vec<(String, String, u64)> {
     let end = Instant::now() + Duration::from_secs(60);
     let mut run = place.run(&["files", "policy", "log", "--json"]);
     // A run holds the catalogue for its whole duration.
@@ -59,7 +59,7 @@ fn log(place: &Place) -> Vec<(String, String, u64)> {
 
 #[test]
 fn policies_that_are_due_run_by_themselves_and_others_by_hand_beside_them() {
-    let place = Place::new();
+    let place = Workspace::new();
     catalogued(&place);
     place.write("weft-archive/policies.toml", RULES.as_bytes());
     let mut served = Served::start_with(
@@ -107,7 +107,7 @@ fn policies_that_are_due_run_by_themselves_and_others_by_hand_beside_them() {
 
 #[test]
 fn rules_that_are_wrong_end_the_server_before_it_listens() {
-    let place = Place::new();
+    let place = Workspace::new();
     catalogued(&place);
     let run = place.run(&SERVE);
     assert_eq!(run.code, Some(1), "{run:?}");

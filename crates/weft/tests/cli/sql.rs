@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::support::Place;
+use crate::support::Workspace;
 
 /// Runs the program from a separate folder, with an empty `PATH`.
-fn alone(place: &Place, arguments: &[&str]) -> std::process::Output {
+fn alone(place: &Workspace, arguments: &[&str]) -> std::process::Output {
     let program = place.path("bin/weft");
     if !program.exists() {
         std::fs::create_dir_all(place.path("bin")).expect("a folder");
@@ -18,7 +18,7 @@ fn alone(place: &Place, arguments: &[&str]) -> std::process::Output {
 
 #[test]
 fn a_missing_program_is_told_with_how_to_build_it() {
-    let place = Place::new();
+    let place = Workspace::new();
     let output = alone(&place, &["sql", "select 1"]);
     let wrong = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{wrong}");
@@ -31,7 +31,7 @@ fn a_missing_program_is_told_with_how_to_build_it() {
 
 #[test]
 fn everything_after_sql_goes_to_the_program() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write(
         "bin/weft-sql",
         b"#!/bin/sh\nfor argument; do echo \"<$argument>\"; done\nexit 7\n",

@@ -22,7 +22,7 @@ pub(crate) const VIEWS: [&str; 9] = [
 ];
 
 /// A fresh working folder without an archive.
-pub(crate) struct Place {
+pub(crate) struct Workspace {
     dir: TempDir,
 }
 
@@ -34,9 +34,9 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
-        Place {
+impl Workspace {
+    pub(crate) fn new() -> Workspace {
+        Workspace {
             dir: tempfile::tempdir().expect("a temporary folder"),
         }
     }

@@ -4,25 +4,25 @@ use std::path::{Path, PathBuf};
 
 use crate::decoded::{files_holding, stray_segments};
 use crate::fixture;
-use crate::support::{Place, VIEWS};
+use crate::support::{VIEWS, Workspace};
 
 /// A unique word.
 const WORD: &str = "zq7xkvwplantedj4m9";
 
-fn loaded() -> Place {
-    let place = Place::new();
+fn loaded() -> Workspace {
+    let place = Workspace::new();
     place.write_old("web.warc", &fixture::small_web());
     place.write_old("other.warc", &fixture::other_web());
     place.good(&["load", "web.warc", "other.warc", "--facts-text"]);
     place
 }
 
-fn dumps(place: &Place) -> Vec<String> {
+fn dumps(place: &Workspace) -> Vec<String> {
     VIEWS.iter().map(|view| place.good(&["dump", view])).collect()
 }
 
 /// Returns every row of facts, as text.
-fn facts(place: &Place) -> String {
+fn facts(place: &Workspace) -> String {
     let read = |table: &str| {
         let folder = place.path("weft-archive/facts").join(table);
         facts::table_as_text(&folder, &["input_id", "epoch"]).expect("a table")
@@ -47,7 +47,7 @@ pub(crate) fn files_with(folder: &Path, word: &str) -> Vec<PathBuf> {
 }
 
 #[track_caller]
-fn is_clean(place: &Place) {
+fn is_clean(place: &Workspace) {
     let run = place.run(&["verify"]);
     assert_eq!(run.code, Some(0), "{run:?}");
 }
@@ -235,7 +235,7 @@ fn no_answer_has_a_trace_of_a_page_among_real_crawls() {
     let Some(data) = test_env::shared_data() else {
         return;
     };
-    let place = Place::new();
+    let place = Workspace::new();
     let url = format!("http://planted.example/{WORD}");
     let html = format!("<title>{WORD}</title><p>{WORD} words <a href='http://www.iana.org/'>{WORD}</a>");
     place.write_old(
@@ -318,7 +318,7 @@ const PLANTED: [&str; 8] = [
 #[test]
 fn after_a_purge_no_byte_of_the_archive_holds_what_left() {
     let [host, path, title, text, out, head, listed, line] = PLANTED;
-    let place = Place::new();
+    let place = Workspace::new();
     let gone = format!("http://{host}.example/{path}");
     let html = format!(
         "<title>{title}</title><p>{} {text} <a href='http://keep.example/'>{out}</a>",
@@ -376,7 +376,7 @@ fn after_a_purge_no_byte_of_the_archive_holds_what_left() {
 #[test]
 fn a_purge_leaves_the_anchors_of_pages_that_stay() {
     let [host, path, title, text, out, ..] = PLANTED;
-    let place = Place::new();
+    let place = Workspace::new();
     let gone = format!("http://{host}.example/");
     let html = format!("<title>Stays</title><a href='{gone}'>{out}</a>");
     place.write_old(

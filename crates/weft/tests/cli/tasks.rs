@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::{Place, Run};
+use crate::support::{Run, Workspace};
 
 /// The server address in the pages.
 const WRITTEN_ADDRESS: &str = "localhost:8080";
@@ -194,8 +194,8 @@ fn without_figures(line: &str, all: bool) -> String {
 }
 
 /// Sets up the files that a reader has: crawls in a folder, and a package.
-fn place() -> Place {
-    let place = Place::new();
+fn place() -> Workspace {
+    let place = Workspace::new();
     place.write_old("crawls/web.warc", &fixture::small_web());
     place.write_old("other/other.warc", &fixture::other_web());
     place.good(&["load", "--archive", "made", "crawls/web.warc"]);
@@ -207,7 +207,7 @@ fn place() -> Place {
 /// The state while running a page: servers, exported variables, skipped lines.
 struct Reading<'a> {
     name: &'a str,
-    place: &'a Place,
+    place: &'a Workspace,
     served: Vec<Served>,
     pywb: Vec<(Child, u16)>,
     exported: Vec<String>,
@@ -224,7 +224,7 @@ impl Drop for Reading<'_> {
 }
 
 impl Reading<'_> {
-    fn read(name: &str, place: &Place, page: &str) -> BTreeSet<&'static str> {
+    fn read(name: &str, place: &Workspace, page: &str) -> BTreeSet<&'static str> {
         let mut reading = Reading {
             name,
             place,
@@ -483,7 +483,7 @@ fn readme() {
     let Some(data) = test_env::shared_data() else {
         return;
     };
-    let place = Place::new();
+    let place = Workspace::new();
     for entry in std::fs::read_dir(data.join("crawls")).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::support::{Place, json_lines};
+use crate::support::{Workspace, json_lines};
 
 /// Every subcommand.
 const COMMANDS: &[&str] = &[
@@ -40,7 +40,7 @@ const COMMANDS: &[&str] = &[
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let place = Place::new();
+    let place = Workspace::new();
     let help = place.good(&["--help"]);
     for command in COMMANDS {
         assert!(
@@ -59,19 +59,19 @@ fn every_command_has_help_with_examples() {
 #[test]
 fn later_parts_are_absent() {
     for command in ["forget", "files", "cache", "warc"] {
-        assert_eq!(Place::new().run(&[command]).code, Some(2), "{command}");
+        assert_eq!(Workspace::new().run(&[command]).code, Some(2), "{command}");
     }
 }
 
 #[test]
 fn the_version_is_told() {
-    let version = Place::new().good(&["--version"]);
+    let version = Workspace::new().good(&["--version"]);
     assert_eq!(version, format!("weft {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
 fn wrong_use_is_code_2_on_standard_error() {
-    let place = Place::new();
+    let place = Workspace::new();
     for arguments in [
         &[] as &[&str],
         &["nonsense"],
@@ -107,7 +107,7 @@ fn wrong_use_is_code_2_on_standard_error() {
 
 #[test]
 fn a_missing_archive_says_what_to_do() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.check(
         &["status"],
         &expect![[r#"
@@ -121,7 +121,7 @@ fn a_missing_archive_says_what_to_do() {
 /// each gives one line of JSON on standard error, and standard output contains only results.
 #[test]
 fn with_json_every_error_is_a_line_of_json_on_standard_error() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("x", b"x");
     assert_eq!(
         place.run(&["store", "put", "x", "bucket/", "--volume", "a"]).code,

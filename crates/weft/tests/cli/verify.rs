@@ -6,10 +6,10 @@ use expect_test::expect;
 
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::{Place, Run};
+use crate::support::{Run, Workspace};
 
-fn loaded() -> Place {
-    let place = Place::new();
+fn loaded() -> Workspace {
+    let place = Workspace::new();
     place.write_old("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc"]);
     place
@@ -42,7 +42,7 @@ fn indexes_are_verified_like_files() {
 }
 
 /// Returns files of the search index that hold documents, terms and the like.
-fn search_files(place: &Place) -> Vec<PathBuf> {
+fn search_files(place: &Workspace) -> Vec<PathBuf> {
     let files = std::fs::read_dir(place.path("weft-archive/search")).expect("a folder");
     let mut files: Vec<PathBuf> = files.map(|file| file.expect("an entry").path()).collect();
     let of_segment = |file: &PathBuf| file.file_stem().is_some_and(|name| name.len() == 32);
@@ -173,7 +173,7 @@ fn inputs_that_are_gone_or_changed_are_named_and_the_others_compared() {
 #[cfg(unix)]
 #[test]
 fn epochs_behind_a_damaged_byte_of_the_journal_are_told_and_loaded_again() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write_old("web.warc", &fixture::small_web());
     place.write_old("other.warc", &fixture::other_web());
     let served = Served::start(&place);
@@ -239,7 +239,7 @@ fn epochs_behind_a_damaged_byte_of_the_journal_are_told_and_loaded_again() {
 }
 
 /// Returns a file of a facts table.
-fn facts_file(place: &Place, table: &str) -> PathBuf {
+fn facts_file(place: &Workspace, table: &str) -> PathBuf {
     let files = std::fs::read_dir(place.path("weft-archive/facts").join(table)).expect("a folder");
     let mut files = files.map(|entry| entry.expect("an entry").path());
     let file = files.find(|path| path.extension().is_some_and(|kind| kind == "parquet"));

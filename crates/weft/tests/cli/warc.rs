@@ -10,7 +10,7 @@ use expect_test::expect;
 use warc::{Compression, Writer};
 
 use crate::fixture;
-use crate::support::{Place, json_lines};
+use crate::support::{Workspace, json_lines};
 
 /// A valid record, followed by one that breaks two rules.
 fn faulty() -> Vec<u8> {
@@ -46,7 +46,7 @@ fn in_one_member(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the names of all entries of the folder.
-fn names(place: &Place) -> Vec<String> {
+fn names(place: &Workspace) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(place.path("."))
         .expect("a folder")
         .map(|entry| {
@@ -73,7 +73,7 @@ fn warcio() -> Option<PathBuf> {
 }
 
 /// Checks a file with `warcio check`.
-fn warcio_agrees(place: &Place, name: &str) {
+fn warcio_agrees(place: &Workspace, name: &str) {
     let Some(warcio) = warcio() else { return };
     let output = Command::new(warcio)
         .args(["check", "-v"])
@@ -86,7 +86,7 @@ fn warcio_agrees(place: &Place, name: &str) {
 
 #[test]
 fn a_check_names_file_offset_rule_and_clause() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("good.warc", &web());
     place.write("bad.warc", &faulty());
     place.check(
@@ -112,7 +112,7 @@ fn a_check_names_file_offset_rule_and_clause() {
 
 #[test]
 fn the_rules_of_a_check_are_listed_with_their_source() {
-    let place = Place::new();
+    let place = Workspace::new();
     let text = place.good(&["warc", "check", "--rules"]);
     assert!(text.contains("[WARC/1.1, 5.14]"), "{text}");
     let rows = json_lines(&place.good(&["warc", "check", "--rules", "--json"]));
@@ -159,7 +159,7 @@ fn page_with_request() -> Vec<u8> {
 
 #[test]
 fn a_record_is_extracted_whole_or_in_parts() {
-    let place = Place::new();
+    let place = Workspace::new();
     let file = page_with_request();
     place.write("x.warc", &file);
     let url = ["warc", "extract", "x.warc", "--url", "http://a.example/"];
@@ -217,7 +217,7 @@ fn a_record_is_extracted_whole_or_in_parts() {
 }
 #[test]
 fn a_file_is_recompressed_there_and_back() {
-    let place = Place::new();
+    let place = Workspace::new();
     let plain = web();
     place.write("one.warc.gz", &in_one_member(&plain));
     let run = place.run(&["warc", "check", "one.warc.gz"]);
@@ -266,7 +266,7 @@ fn a_file_is_recompressed_there_and_back() {
 
 #[test]
 fn damage_is_refused_and_mended() {
-    let place = Place::new();
+    let place = Workspace::new();
     let plain = web();
     place.write("cut.warc", &plain[..plain.len() - 20]);
     let run = place.run(&["warc", "recompress", "cut.warc", "-o", "x.warc.gz"]);
@@ -321,7 +321,7 @@ fn damage_is_refused_and_mended() {
 
 #[test]
 fn what_occurs_again_becomes_a_revisit() {
-    let place = Place::new();
+    let place = Workspace::new();
     let one = web();
     let other = String::from_utf8(one.clone())
         .expect("text")
@@ -359,7 +359,7 @@ fn what_occurs_again_becomes_a_revisit() {
 
 #[test]
 fn a_full_disk_or_a_folder_that_is_not_there_leaves_nothing() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("a.warc", &web());
     for command in ["recompress", "repair"] {
         let run = place.run(&["warc", command, "a.warc", "-o", "none/b.warc.gz"]);
@@ -389,7 +389,7 @@ fn a_full_disk_or_a_folder_that_is_not_there_leaves_nothing() {
 
 #[test]
 fn standard_output_is_no_file_to_write() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("a.warc", &web());
     for command in [
         &["recompress", "a.warc"][..],
@@ -410,7 +410,7 @@ fn standard_output_is_no_file_to_write() {
 
 #[test]
 fn a_check_of_a_folder_passes_over_quarantines() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("junk.warc", &[&web()[..], b"no record\n"].concat());
     fs::create_dir(place.path("mended")).expect("a folder");
     assert_eq!(
@@ -436,7 +436,7 @@ fn a_check_of_a_folder_passes_over_quarantines() {
 /// Ctrl-C in the middle of the work stops it without leaving a partial file.
 #[test]
 fn a_stop_leaves_no_half_file() {
-    let place = Place::new();
+    let place = Workspace::new();
     let one = web();
     let big: Vec<u8> = std::iter::repeat_n(one, 20_000).flatten().collect();
     place.write("big.warc", &big);
@@ -465,7 +465,7 @@ fn a_stop_leaves_no_half_file() {
 /// neither leaves anything else.
 #[test]
 fn two_at_once_make_one_file() {
-    let place = Place::new();
+    let place = Workspace::new();
     let big: Vec<u8> = std::iter::repeat_with(web).take(500).flatten().collect();
     place.write("big.warc", &big);
     let arguments = ["warc", "recompress", "big.warc", "-o", "out.warc.gz"];
@@ -490,7 +490,7 @@ fn warcio_reads_and_rewrites_what_was_written() {
     let (Some(data), Some(program)) = (test_env::shared_data(), warcio()) else {
         return;
     };
-    let place = Place::new();
+    let place = Workspace::new();
     let crawl = data.join("crawls/iana.warc.gz").display().to_string();
     let rows = |name: &str| {
         let output = Command::new(&program)
@@ -525,7 +525,7 @@ fn warcio_reads_and_rewrites_what_was_written() {
 
 #[test]
 fn a_file_is_split_into_parts() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("a.warc", &web());
     place.check(
         &["warc", "split", "a.warc", "-o", "parts", "--records", "2"],
@@ -557,7 +557,7 @@ fn a_file_is_split_into_parts() {
 
 #[test]
 fn a_file_without_records_cannot_be_mended() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("empty.warc", b"");
     let run = place.run(&["warc", "repair", "empty.warc", "-o", "out.warc"]);
     assert_eq!(run.code, Some(1), "{run:?}");

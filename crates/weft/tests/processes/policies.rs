@@ -11,14 +11,14 @@ use crate::program::{run, said, weft};
 
 const FILES: usize = 6;
 
-struct Place {
+struct PolicyFolder {
     dir: tempfile::TempDir,
 }
 
-impl Place {
-    fn new() -> Place {
+impl PolicyFolder {
+    fn new() -> PolicyFolder {
         let dir = tempfile::tempdir().unwrap();
-        let place = Place { dir };
+        let place = PolicyFolder { dir };
         fs::create_dir_all(place.tree().join("deep")).unwrap();
         for n in 0..FILES {
             fs::write(place.file(n), content(n)).unwrap();
@@ -110,7 +110,7 @@ fn a_kill_at_any_step_of_copy_verify_release_loses_nothing() {
     let (mut kills, mut rounds) = (0, 0);
     for point in points {
         for time in [1, 3] {
-            let place = Place::new();
+            let place = PolicyFolder::new();
             // The point may belong to either policy.
             let mut was_killed = killed(place.policy("copy"), point, time);
             place.check_nothing_is_lost(&format!("copy {point}:{time}"));
@@ -144,7 +144,7 @@ fn a_killed_delete_is_in_the_log_and_can_be_taken_back() {
         ("policy.acted", 1),
         ("files.after_note", 2),
     ] {
-        let place = Place::new();
+        let place = PolicyFolder::new();
         assert!(killed(place.policy("delete"), point, time), "{point}");
         run(place.policy("delete"), &[0]);
         assert_eq!(
@@ -167,7 +167,7 @@ fn a_killed_delete_is_in_the_log_and_can_be_taken_back() {
 
 #[test]
 fn runs_killed_at_random_moments_lose_nothing() {
-    let place = Place::new();
+    let place = PolicyFolder::new();
     // A store killed during its creation reports a missing directory. That is not under test here,
     // so create the directories.
     for volume in ["a", "b"] {

@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 use sha1::{Digest, Sha1};
 
 use super::page::Crawl;
-use super::web::Place;
+use super::web::Target;
 use super::*;
 
 fn settings(pages: u64, format: Format) -> Settings {
@@ -156,8 +156,8 @@ fn sites_are_stretches_and_domains_of_their_own() {
         assert_eq!(crawl.web.site_of(site.first), site);
         assert_eq!(crawl.web.site_of(site.first + site.pages - 1), site);
         let mut url = String::new();
-        crawl.web.append_origin(Place::Page(page), &mut url);
-        crawl.web.append_path(Place::Page(page), &mut url);
+        crawl.web.append_origin(Target::Page(page), &mut url);
+        crawl.web.append_path(Target::Page(page), &mut url);
         let key = urlkey::url_key(&url).expect("a URL");
         assert_eq!(
             *domains.entry(urlkey::domain_of_key(&key)).or_insert(site.first),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use indicatif::ProgressBar;
 use warc::Compression;
-use warc_tools::{WriteError, Written, WrittenFolder};
+use warc_tools::{UnverifiedFile, WriteError, WrittenFolder};
 
 use crate::commands::store::content;
 use crate::context::Context;
@@ -157,7 +157,7 @@ impl Progress {
     }
 
     /// Reads the written file back and renames it into place.
-    pub(super) fn put(&self, written: Written, force: bool) -> Result<(), WriteError> {
+    pub(super) fn put(&self, written: UnverifiedFile, force: bool) -> Result<(), WriteError> {
         let size_bytes = written.size_bytes();
         let proved = self.step("verifying", size_bytes, |each| written.verify(each))?;
         proved.put(force)

@@ -2,12 +2,12 @@
 
 use std::process::Stdio;
 
-use super::{Kept, content};
+use super::{TwoVolumes, content};
 use crate::support::Run;
 
 #[test]
 fn what_was_put_is_got_listed_and_removed() {
-    let kept = Kept::new();
+    let kept = TwoVolumes::new();
     kept.place.write("large.warc.gz", &content(700_000));
     kept.place.write("small.txt", b"small");
     let put = kept.run(&["put", "large.warc.gz", "small.txt", "store://crawls/2014/"]);
@@ -72,7 +72,7 @@ fn what_was_put_is_got_listed_and_removed() {
 
 #[test]
 fn standard_input_becomes_an_object() {
-    let kept = Kept::new();
+    let kept = TwoVolumes::new();
     let mut command =
         kept.place
             .command(&["store", "put", "-", "crawls/in", "--volume", "a", "--volume", "b"]);
@@ -93,7 +93,7 @@ fn standard_input_becomes_an_object() {
 
 #[test]
 fn an_object_that_is_there_is_left_as_it_is_if_asked() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     kept.place.write("small.txt", b"other");
     let run = kept.run(&["put", "small.txt", "crawls/2014/", "--if-absent"]);
     assert_eq!(run.code, Some(1));
@@ -105,7 +105,7 @@ fn an_object_that_is_there_is_left_as_it_is_if_asked() {
 
 #[test]
 fn a_file_that_cannot_be_read_does_not_stop_the_others() {
-    let kept = Kept::new();
+    let kept = TwoVolumes::new();
     kept.place.write("one", b"1");
     std::fs::create_dir(kept.place.path("folder")).expect("a folder");
     let run = kept.run(&["put", "missing", "folder", "one", "crawls/"]);
@@ -120,7 +120,7 @@ fn a_file_that_cannot_be_read_does_not_stop_the_others() {
 
 #[test]
 fn digests_are_those_that_others_compute() {
-    let kept = Kept::new();
+    let kept = TwoVolumes::new();
     kept.place.write("abc", b"abc");
     kept.good(&["put", "abc", "crawls/", "--content-type", "text/plain"]);
     let stat = kept.good(&["stat", "crawls/abc"]);
@@ -142,7 +142,7 @@ fn digests_are_those_that_others_compute() {
 
 #[test]
 fn everything_speaks_json() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let objects = kept.json(&["ls", "crawls", "-r"]);
     assert_eq!(objects[0]["key"], "crawls/2014/large.warc.gz");
     assert_eq!(objects[1]["size"], 5);
@@ -189,7 +189,7 @@ fn everything_speaks_json() {
 
 #[test]
 fn the_environment_names_the_store() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let volumes = format!(
         "{}:{}",
         kept.place.path("a").display(),
@@ -220,7 +220,7 @@ fn the_environment_names_the_store() {
 
 #[test]
 fn the_index_is_made_anew_from_the_files() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let before = kept.good(&["ls", "crawls", "-r"]);
     let said = kept.good(&["reindex"]);
     assert!(said.starts_with("local/a (a): 3 replicas"), "{said}");
@@ -230,7 +230,7 @@ fn the_index_is_made_anew_from_the_files() {
 
 #[test]
 fn a_forgotten_volume_is_not_retired_by_mistake() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let apply = |more: &[&str]| {
         let all = ["store", "layout", "apply", "--volume", "a"];
         kept.place.run(&[&all[..], more].concat())
@@ -253,7 +253,7 @@ fn a_forgotten_volume_is_not_retired_by_mistake() {
 /// without confirming it.
 #[test]
 fn draining_the_second_of_two_volumes_needs_a_yes() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let drained = |arguments: &[&str]| {
         let volumes = ["--volume", "a", "--volume", "b,weight=0"];
         kept.place.run(&[&["store"], arguments, &volumes].concat())
@@ -278,7 +278,7 @@ fn draining_the_second_of_two_volumes_needs_a_yes() {
 
 #[test]
 fn copies_are_counted_on_volumes_with_a_weight_from_the_beginning() {
-    let kept = Kept::new();
+    let kept = TwoVolumes::new();
     kept.place.write("one", b"1");
     let put = |volumes: &[&str]| {
         kept.place
@@ -303,7 +303,7 @@ fn copies_are_counted_on_volumes_with_a_weight_from_the_beginning() {
 
 #[test]
 fn a_third_disk_is_planned_then_taken_in() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let with_c = |arguments: &[&str]| {
         let all: Vec<&str> = ["store"]
             .iter()
@@ -343,7 +343,7 @@ fn a_third_disk_is_planned_then_taken_in() {
 /// The first finishes sooner, and must not exit before the second is done.
 #[test]
 fn a_command_stays_until_nobody_works_through_it() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     for turn in 0..4 {
         let name = format!("large-{turn}");
         kept.place.write(&name, &content(12_000_000));

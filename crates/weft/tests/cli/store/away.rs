@@ -1,12 +1,12 @@
 //! Missing or unusable volumes, and lost layouts.
 
-use super::Kept;
+use super::TwoVolumes;
 
 /// Scenario: a backup of both volumes is restored without `node/`. No command guesses a layout. A
 /// user declares the layouts lost, and repair moves everything to its new place.
 #[test]
 fn lost_layouts_are_recovered_when_a_person_says_so() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     for volume in ["a", "b"] {
         std::fs::remove_dir_all(kept.place.path(volume).join("node")).expect("remove a folder");
     }
@@ -32,7 +32,7 @@ fn lost_layouts_are_recovered_when_a_person_says_so() {
 /// create nothing.
 #[test]
 fn commands_that_read_make_no_directories() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     std::fs::rename(kept.place.path("b"), kept.place.path("unmounted")).expect("rename");
     for command in [
         &["ls"] as &[&str],
@@ -70,7 +70,7 @@ fn commands_that_read_make_no_directories() {
 /// unless any version is acceptable.
 #[test]
 fn what_can_be_reached_is_read_when_any_will_do() {
-    let kept = Kept::new();
+    let kept = TwoVolumes::new();
     let run = |arguments: &[&str]| {
         let volumes = ["--volume", "a", "--volume", "b", "--volume", "c"];
         let arguments: Vec<_> = ["store"]
@@ -132,7 +132,7 @@ fn what_can_be_reached_is_read_when_any_will_do() {
 /// deletions and overwrites stay in force, and objects that only the backup has are recovered.
 #[test]
 fn a_copy_of_a_volume_without_its_identity_knows_nothing_better() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let copied = std::process::Command::new("cp")
         .args(["-a", "b", "backup"])
         .current_dir(kept.place.path("."))
@@ -175,7 +175,7 @@ fn a_copy_of_a_volume_without_its_identity_knows_nothing_better() {
 #[cfg(unix)]
 #[test]
 fn a_volume_that_is_away_at_the_start_comes_back_by_itself() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     std::fs::rename(kept.place.path("b"), kept.place.path("unmounted")).expect("rename");
     let mut served = crate::serve::Served::start_with(&kept.place, &super::served::SERVE);
     assert_eq!(kept.good(&["get", "crawls/2014/small.txt", "-"]), "small");
@@ -213,7 +213,7 @@ fn a_volume_that_is_away_at_the_start_comes_back_by_itself() {
 #[test]
 fn a_process_says_what_happens() {
     use std::io::{BufRead, BufReader};
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let mut command = kept.place.command(&super::served::STORE_SERVE);
     let mut child = command
         .stdout(std::process::Stdio::null())
@@ -267,7 +267,7 @@ fn a_process_says_what_happens() {
 
 #[test]
 fn a_retired_volume_is_explained() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let alone = ["store", "layout", "apply", "--volume", "a", "--yes"];
     let applied = kept.place.run(&alone);
     assert_eq!(applied.code, Some(0), "{}", applied.stderr);

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Kept, content};
-use crate::support::Place;
+use super::{TwoVolumes, content};
+use crate::support::Workspace;
 
-impl Kept {
+impl TwoVolumes {
     /// Checks that `status` reports these problems.
     #[track_caller]
     fn check_troubled(&self, said: &[&str]) {
@@ -40,7 +40,7 @@ impl Kept {
 /// the missing replicas, repair restores them, and the log records it.
 #[test]
 fn a_wiped_volume_comes_back() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     kept.wipe("b");
     assert_eq!(kept.good(&["get", "crawls/2014/small.txt", "-"]), "small");
     kept.run(&["census"]).expect(1, &["not whole"], &[]);
@@ -64,7 +64,7 @@ fn a_wiped_volume_comes_back() {
 /// copy, and repair replaces it.
 #[test]
 fn a_flipped_bit_is_read_around_found_and_replaced() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     flip(&largest(&kept.replica_files("a")));
 
     kept.good(&["get", "crawls/2014/large.warc.gz", "copy"]);
@@ -83,7 +83,7 @@ fn a_flipped_bit_is_read_around_found_and_replaced() {
 
 #[test]
 fn an_object_without_a_good_copy_is_an_error_not_wrong_bytes() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     for volume in ["a", "b"] {
         // The first byte of each content.
         kept.replica_files(volume)
@@ -106,7 +106,7 @@ fn an_object_without_a_good_copy_is_an_error_not_wrong_bytes() {
 /// copy, so the file is not lost.
 #[test]
 fn two_copies_damaged_at_different_blocks_are_one_whole_file() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     flip_at(&largest(&kept.replica_files("a")), 2048 + 10);
     flip_at(&largest(&kept.replica_files("b")), 2048 + 300_000);
     let read = || {
@@ -128,7 +128,7 @@ fn two_copies_damaged_at_different_blocks_are_one_whole_file() {
 /// bytes.
 #[test]
 fn a_block_that_is_bad_in_both_copies_is_all_that_is_lost() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     for volume in ["a", "b"] {
         flip_at(&largest(&kept.replica_files(volume)), 2048 + 300_000);
     }
@@ -153,7 +153,7 @@ fn a_block_that_is_bad_in_both_copies_is_all_that_is_lost() {
 /// can be repaired until there is room, and every command reports that by message and exit code.
 #[test]
 fn repair_that_finds_no_room_is_no_success() {
-    let kept = Kept::new();
+    let kept = TwoVolumes::new();
     let Some(small) = Small::mount(&kept.place.path("b"), "64m") else {
         println!("skipped: no file system can be mounted here");
         return;
@@ -194,7 +194,7 @@ fn repair_that_finds_no_room_is_no_success() {
 /// The error names the full disk, not the length received until then.
 #[test]
 fn a_put_that_fills_the_disk_says_so() {
-    let place = Place::new();
+    let place = Workspace::new();
     let Some(_small) = Small::mount(&place.path("v"), "8m") else {
         println!("skipped: no file system can be mounted here");
         return;
@@ -208,7 +208,7 @@ fn a_put_that_fills_the_disk_says_so() {
 #[test]
 fn status_tells_of_bad_replicas_until_they_are_repaired() {
     for damage in [flip as fn(&Path), cut] {
-        let kept = Kept::filled();
+        let kept = TwoVolumes::filled();
         damage(&largest(&kept.replica_files("a")));
         assert_eq!(kept.run(&["scrub"]).code, Some(1));
         kept.check_troubled(&[
@@ -221,7 +221,7 @@ fn status_tells_of_bad_replicas_until_they_are_repaired() {
 
 #[test]
 fn status_tells_of_missing_replicas_that_nobody_has_met_yet() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     kept.wipe("b");
     kept.check_troubled(&[
         "volume local/b is rebuilding",
@@ -235,7 +235,7 @@ fn status_tells_of_missing_replicas_that_nobody_has_met_yet() {
 /// restoring everything.
 #[test]
 fn status_tells_of_what_a_rebuilding_could_not_restore() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     flip(&largest(&kept.replica_files("a")));
     kept.wipe("b");
     assert_eq!(kept.run(&["repair"]).code, Some(1));
@@ -249,7 +249,7 @@ fn status_tells_of_what_a_rebuilding_could_not_restore() {
 /// be reported too.
 #[test]
 fn a_scrub_of_a_wiped_volume_does_not_find_all_well() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     kept.wipe("b");
     kept.run(&["scrub"]).expect(1, &["0 bad, 3 missing"], &[]);
     let one = kept.good(&["scrub", "local/a"]);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Place, Run, json_lines};
+use crate::support::{Run, Workspace, json_lines};
 
 /// Returns content of several blocks, the same on every call.
 pub(crate) fn content(bytes: usize) -> Vec<u8> {
@@ -22,18 +22,20 @@ pub(crate) fn content(bytes: usize) -> Vec<u8> {
 }
 
 /// A folder with two empty volumes, `a` and `b`.
-pub(crate) struct Kept {
-    pub(crate) place: Place,
+pub(crate) struct TwoVolumes {
+    pub(crate) place: Workspace,
 }
 
-impl Kept {
-    pub(crate) fn new() -> Kept {
-        Kept { place: Place::new() }
+impl TwoVolumes {
+    pub(crate) fn new() -> TwoVolumes {
+        TwoVolumes {
+            place: Workspace::new(),
+        }
     }
 
     /// Makes a store with one small object and one of several blocks.
-    pub(crate) fn filled() -> Kept {
-        let kept = Kept::new();
+    pub(crate) fn filled() -> TwoVolumes {
+        let kept = TwoVolumes::new();
         kept.fill();
         kept
     }

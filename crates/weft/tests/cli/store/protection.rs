@@ -1,6 +1,6 @@
 //! Write once, read many on the command line.
 
-use super::Kept;
+use super::TwoVolumes;
 use super::served::STORE_SERVE;
 use crate::fixture;
 use crate::serve::Served;
@@ -8,7 +8,7 @@ use crate::serve::Served;
 const SMALL: &str = "crawls/2014/small.txt";
 const LARGE: &str = "crawls/2014/large.warc.gz";
 
-impl Kept {
+impl TwoVolumes {
     /// Checks that the command fails with this message.
     #[track_caller]
     fn check_refused(&self, arguments: &[&str], said: &str) {
@@ -20,7 +20,7 @@ impl Kept {
 
 #[test]
 fn what_is_retained_is_not_removed_and_the_others_are() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let said = kept.good(&["retain", SMALL, "--until", "2090-01-01", "--mode", "compliance"]);
     let until = "kept until 2090-01-01T00:00:00Z (compliance)";
     assert_eq!(said, format!("store://{SMALL}  {until}\n"));
@@ -47,7 +47,7 @@ fn what_is_retained_is_not_removed_and_the_others_are() {
 
 #[test]
 fn governance_is_lifted_and_a_hold_is_ended() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     kept.good(&["retain", "crawls/", "--recursive", "--for", "30d"]);
     kept.check_refused(&["rm", SMALL, LARGE], "(governance)");
     let said = kept.good(&["retain", SMALL, "--lift"]);
@@ -62,7 +62,7 @@ fn governance_is_lifted_and_a_hold_is_ended() {
 
 #[test]
 fn ends_that_are_none_are_refused() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     for wrong in [
         &["--for", "6m"] as &[&str],
         &["--for", "101y"],
@@ -90,7 +90,7 @@ fn ends_that_are_none_are_refused() {
 /// protected objects stay protected.
 #[test]
 fn protection_comes_through_losses_and_repair() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     kept.good(&["retain", SMALL, LARGE, "--for", "10y", "--mode", "compliance"]);
     kept.wipe("b");
     kept.check_refused(&["rm", SMALL], "(compliance)");
@@ -129,7 +129,7 @@ fn protection_comes_through_losses_and_repair() {
 
 #[test]
 fn a_serving_process_keeps_it_as_well() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let mut served = Served::start_with(&kept.place, &STORE_SERVE);
     kept.good(&["retain", LARGE, "--for", "1h", "--mode", "compliance"]);
     kept.check_refused(&["rm", LARGE], "(compliance)");
@@ -141,7 +141,7 @@ fn a_serving_process_keeps_it_as_well() {
 /// Objects kept by a load are retained even if they already existed, and never for a shorter time.
 #[test]
 fn a_load_retains_what_it_keeps() {
-    let kept = Kept::new();
+    let kept = TwoVolumes::new();
     kept.place.write_old("one.warc", &fixture::small_web());
     let load = |more: &[&str]| {
         let volumes = ["--volume", "a", "--volume", "b"];

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Kept, content};
+use super::{TwoVolumes, content};
 use crate::serve::Served;
 
 pub(super) const SERVE: [&str; 7] = [
@@ -23,7 +23,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 pub(super) const STORE_SERVE: [&str; 6] = ["store", "serve", "--volume", "a", "--volume", "b"];
 
 /// Returns output that must not depend on which process has the volumes open.
-fn outputs(kept: &Kept) -> Vec<String> {
+fn outputs(kept: &TwoVolumes) -> Vec<String> {
     let commands: [&[&str]; 5] = [
         &["ls", "crawls", "-r"],
         &["ls"],
@@ -36,7 +36,7 @@ fn outputs(kept: &Kept) -> Vec<String> {
 
 #[test]
 fn with_and_without_an_owner_the_output_is_the_same() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let alone = outputs(&kept);
     for serve in [&SERVE as &[&str], &STORE_SERVE] {
         let mut served = Served::start_with(&kept.place, serve);
@@ -51,7 +51,7 @@ fn with_and_without_an_owner_the_output_is_the_same() {
 
 #[test]
 fn volumes_have_one_owner_and_a_second_is_told_who() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let served = Served::start_with(&kept.place, &STORE_SERVE);
     let second = kept.place.run(&STORE_SERVE);
     assert_eq!(second.code, Some(1));
@@ -69,7 +69,7 @@ fn volumes_have_one_owner_and_a_second_is_told_who() {
 /// restores the volume, and the log records it.
 #[test]
 fn a_volume_wiped_under_a_running_process_comes_back() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let mut served = Served::start_with(&kept.place, &STORE_SERVE);
     kept.wipe("b");
     assert_eq!(kept.good(&["get", "crawls/2014/small.txt", "-"]), "small");
@@ -93,7 +93,7 @@ fn a_volume_wiped_under_a_running_process_comes_back() {
 
 #[test]
 fn the_store_page_shows_it() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     let mut served = Served::start_with(&kept.place, &SERVE);
     let page = served.get("/store");
     for part in ["local/a", "local/b", "in service", "href=\"/store\""] {
@@ -114,7 +114,7 @@ fn the_store_page_shows_it() {
 
 #[test]
 fn the_first_start_of_the_s3_server_makes_a_key_and_shows_it_once() {
-    let kept = Kept::new();
+    let kept = TwoVolumes::new();
     let arguments = [&SERVE as &[&str], &["--s3", "127.0.0.1:0"]].concat();
     let mut served = Served::start_with(&kept.place, &arguments);
     let s3 = served.said["s3"].clone();
@@ -145,7 +145,7 @@ fn the_first_start_of_the_s3_server_makes_a_key_and_shows_it_once() {
 #[test]
 fn the_first_key_is_introduced() {
     use std::io::{BufRead, BufReader};
-    let kept = Kept::new();
+    let kept = TwoVolumes::new();
     let mut child = kept.place.start(&[
         "store",
         "serve",

@@ -1,6 +1,6 @@
 //! Wrong use of `weft store`, which must leave nothing behind.
 
-use crate::support::Place;
+use crate::support::Workspace;
 
 const COMMANDS: &[&str] = &[
     "put", "get", "ls", "rm", "retain", "hold", "stat", "census", "scrub", "repair", "layout", "fixity",
@@ -9,7 +9,7 @@ const COMMANDS: &[&str] = &[
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let place = Place::new();
+    let place = Workspace::new();
     let help = place.good(&["store", "--help"]);
     for command in COMMANDS {
         assert!(
@@ -27,7 +27,7 @@ fn every_command_has_help_with_examples() {
 
 #[test]
 fn every_layout_command_has_examples_of_its_own() {
-    let place = Place::new();
+    let place = Workspace::new();
     for command in ["show", "plan", "apply", "figures"] {
         let help = place.good(&["store", "layout", command, "--help"]);
         let examples: Vec<&str> = help.lines().filter(|line| line.starts_with("  weft ")).collect();
@@ -41,7 +41,7 @@ fn every_layout_command_has_examples_of_its_own() {
 
 #[test]
 fn wrong_use_is_code_2_and_leaves_nothing_behind() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("x/one", b"1");
     place.write("y/one", b"2");
     for arguments in [
@@ -103,7 +103,7 @@ fn wrong_use_is_code_2_and_leaves_nothing_behind() {
 
 #[test]
 fn a_store_is_not_begun_for_files_that_cannot_be_read() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("folder/x", b"x");
     for file in ["none", "folder"] {
         let run = place.run(&["store", "put", file, "bucket/", "--volume", "a"]);
@@ -116,7 +116,7 @@ fn a_store_is_not_begun_for_files_that_cannot_be_read() {
 /// A mistyped directory must not become a store.
 #[test]
 fn only_put_makes_a_store() {
-    let place = Place::new();
+    let place = Workspace::new();
     for command in [
         &["ls"] as &[&str],
         &["get", "b/x"],
@@ -145,7 +145,7 @@ fn only_put_makes_a_store() {
 
 #[test]
 fn files_that_are_missing_or_wrong_are_named() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("bad.toml", b"id = 7");
     for (arguments, said) in [
         (&["store", "ls", "--config", "none.toml"] as &[&str], "none.toml"),
@@ -168,7 +168,7 @@ fn files_that_are_missing_or_wrong_are_named() {
 
 #[test]
 fn a_volume_is_a_directory() {
-    let place = Place::new();
+    let place = Workspace::new();
     place.write("file", b"not a disk");
     for command in [&["store", "ls"] as &[&str], &["store", "serve"], &["serve"]] {
         let run = place.run(&[command, &["--volume", "file"]].concat());
@@ -183,7 +183,7 @@ fn a_volume_is_a_directory() {
 
 #[test]
 fn placement_is_measured_without_a_store() {
-    let place = Place::new();
+    let place = Workspace::new();
     let figures = place.good(&["store", "layout", "figures"]);
     assert!(
         figures.contains("5 zones x 3 equal volumes") && !figures.contains("exceeded"),

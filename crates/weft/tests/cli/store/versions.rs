@@ -6,12 +6,12 @@ use cluster::{NodeSettings, VolumeSettings, start};
 use store::{ListVersions, Store, Versioning};
 use tokio::runtime::Runtime;
 
-use super::Kept;
+use super::TwoVolumes;
 
 const SMALL: &str = "crawls/2014/small.txt";
 
 /// Runs `what` on the store while no command runs.
-fn within<T>(kept: &Kept, what: impl AsyncFnOnce(Store) -> T) -> T {
+fn within<T>(kept: &TwoVolumes, what: impl AsyncFnOnce(Store) -> T) -> T {
     let volumes = ["a", "b"].map(|name| VolumeSettings::at(kept.place.path(name)));
     Runtime::new().expect("threads").block_on(async {
         let settings = NodeSettings {
@@ -26,7 +26,7 @@ fn within<T>(kept: &Kept, what: impl AsyncFnOnce(Store) -> T) -> T {
 }
 
 /// Returns the sizes of the small object's versions, newest first; `None` for a delete marker.
-fn sizes(kept: &Kept) -> Vec<Option<u64>> {
+fn sizes(kept: &TwoVolumes) -> Vec<Option<u64>> {
     within(kept, async |store| {
         let ask = ListVersions {
             bucket: "crawls".to_owned(),
@@ -43,7 +43,7 @@ fn sizes(kept: &Kept) -> Vec<Option<u64>> {
 
 #[test]
 fn what_is_put_over_or_removed_stays_as_a_version() {
-    let kept = Kept::filled();
+    let kept = TwoVolumes::filled();
     within(&kept, async |store| {
         let enabled = store.change_bucket("crawls", |bucket| {
             let attributes = bucket.attributes.clone().into_iter();
