@@ -28,6 +28,6 @@ use crate::Simulation;
 pub const SIMULATIONS: &[Simulation] = &[Simulation {
     name: "index",
     about: "archives whose loads are killed and resumed, with full disks and unusual inputs",
-    seeds_short: 250,
+    seeds_short: 60,
     run: history::run,
 }];
