@@ -31,7 +31,7 @@
 //! // Writes data files that no reader sees; the note is committed with the epoch.
 //! let note = facts.stage(1, &[Fact { source, capture: &capture }])?;
 //! facts.publish(&note)?;
-//! assert!(facts.has(&note)?);
+//! assert!(facts.is_published(&note)?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -5,7 +5,7 @@
 //! servers are fields of [`PortSettings`], and each server explains its values.
 //!
 //! Invariants:
-//! - A connection holds its permit of the door exactly from its acceptance to its end.
+//! - A connection holds its permit of the limiter exactly from its acceptance to its end.
 //! - Every wait has a limit: the handshake, the request's header, the pause between requests, a
 //!   client that does not read its response, and the shutdown.
 //! - When [`Port::serve`] returns, the port no longer listens and all its connections are closed.

@@ -57,32 +57,32 @@ pub struct PortSettings {
 ///
 /// use http_body_util::Full;
 /// use hyper::body::Bytes;
-/// use listen::{Door, Limits, Patience, Port, Security, Terms};
+/// use listen::{ConnectionLimiter, IdleLimit, Limits, Port, PortSettings, Security};
 /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> std::io::Result<()> {
-/// let door = Door::new(Limits {
+/// let limiter = ConnectionLimiter::new(Limits {
 ///     connections_max: 8,
 ///     per_address_max: 8,
 ///     reserve: 0,
 /// });
-/// let port = Port::bind("127.0.0.1:0".parse().unwrap(), door).await?;
+/// let port = Port::bind("127.0.0.1:0".parse().unwrap(), limiter).await?;
 /// let address = port.address();
 /// let second = Duration::from_secs(1);
-/// let terms = Terms {
+/// let settings = PortSettings {
 ///     security: Security::Plain,
 ///     handshake_time_max: second,
 ///     head_bytes_max: 8192,
 ///     head_time_max: second,
 ///     buffer_bytes_max: None,
 ///     write_idle_max: Some(second),
-///     patience: Patience::FirstRequest(second),
+///     idle_limit: IdleLimit::FirstRequest(second),
 ///     grace: second,
 /// };
 /// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
 /// let serving = tokio::spawn(port.serve(
-///     terms,
+///     settings,
 ///     |request, _| async move {
 ///         let body = Bytes::from(format!("at {}", request.uri()));
 ///         Ok::<_, Infallible>(http::Response::new(Full::new(body)))
@@ -105,7 +105,7 @@ pub struct PortSettings {
 pub struct Port {
     listener: TcpListener,
     address: SocketAddr,
-    door: Arc<ConnectionLimiter>,
+    limiter: Arc<ConnectionLimiter>,
 }
 
 impl Port {
@@ -114,13 +114,13 @@ impl Port {
     /// # Errors
     /// Fails if the address is in use, does not belong to this machine, or is not allowed.
     #[expect(clippy::disallowed_methods, reason = "the only place that binds a port")]
-    pub async fn bind(address: SocketAddr, door: Arc<ConnectionLimiter>) -> io::Result<Port> {
+    pub async fn bind(address: SocketAddr, limiter: Arc<ConnectionLimiter>) -> io::Result<Port> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         Ok(Port {
             listener,
             address,
-            door,
+            limiter,
         })
     }
 
@@ -149,7 +149,7 @@ impl Port {
                 () = &mut stop => break,
                 // Without this the set would keep an entry for every past connection.
                 Some(_) = connections.join_next() => {}
-                (stream, peer, permit) = self.door.accept(&self.listener) => {
+                (stream, peer, permit) = self.limiter.accept(&self.listener) => {
                     connections.spawn(hold(stream, peer, permit, Arc::clone(&held), closed.clone()));
                 }
             }
@@ -243,12 +243,12 @@ mod tests {
 
     /// Returns a port whose responses each wait for `go`. The port ends when `stop` is notified.
     async fn port(grace: Duration, stop: &Arc<Notify>, go: &Arc<Notify>) -> (SocketAddr, JoinHandle<()>) {
-        let door = ConnectionLimiter::new(crate::Limits {
+        let limiter = ConnectionLimiter::new(crate::Limits {
             connections_max: 8,
             per_address_max: 8,
             reserve: 0,
         });
-        let port = Port::bind("127.0.0.1:0".parse().unwrap(), door).await.unwrap();
+        let port = Port::bind("127.0.0.1:0".parse().unwrap(), limiter).await.unwrap();
         let long = Duration::from_secs(60);
         let terms = PortSettings {
             security: Security::Plain,

@@ -15,7 +15,7 @@
 /// assert_eq!(
 ///     text.into_string(),
 ///     "# HELP reads_total Reads, by disk.\n\
-///      # TYPE reads_total counter\n\
+///      ## TYPE reads_total counter\n\
 ///      reads_total{disk=\"a\"} 7\n\
 ///      reads_total{disk=\"b\"} 0\n"
 /// );

@@ -31,10 +31,10 @@ type Labels<'a> = &'a [(&'a str, &'a str)];
 /// assert_eq!(
 ///     text.into_string(),
 ///     "# HELP up Whether the server runs.\n\
-///      # TYPE up gauge\n\
+///      ## TYPE up gauge\n\
 ///      up 1\n\
-///      # HELP disk_free_bytes Free bytes of a disk.\n\
-///      # TYPE disk_free_bytes gauge\n\
+///      ## HELP disk_free_bytes Free bytes of a disk.\n\
+///      ## TYPE disk_free_bytes gauge\n\
 ///      disk_free_bytes{path=\"/a\"} 5\n"
 /// );
 /// ```

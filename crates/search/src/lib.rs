@@ -16,7 +16,7 @@
 //! texts of the few pages that it shows a snippet of.
 //!
 //! ```
-//! use access::Sight;
+//! use access::AccessFilter;
 //! use search::{Change, Document, Query, SearchIndex, Settings};
 //!
 //! let folder = tempfile::tempdir()?;
@@ -32,7 +32,7 @@
 //! index.flush()?;
 //!
 //! let query = Query { text: "owl".to_owned(), limit: 10, ..Query::default() };
-//! let results = index.search(&query, &Sight::everything(), &|_| None)?;
+//! let results = index.search(&query, &AccessFilter::everything(), &|_| None)?;
 //! assert_eq!(results.total, 1);
 //! assert_eq!(results.hits[0].url, "http://example.com/owls");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

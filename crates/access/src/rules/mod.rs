@@ -10,9 +10,9 @@ use crate::rule::{Access, AccessRule, PUBLIC, RuleError};
 /// The rules of an archive. Their order has no meaning.
 ///
 /// ```
-/// use access::{Access, Condition, Groups, Rule, Rules, Subject};
+/// use access::{Access, Condition, Groups, AccessRule, AccessRules, CaptureAttributes};
 ///
-/// let rules = Rules {
+/// let rules = AccessRules {
 ///     rules: vec![AccessRule {
 ///         access: Access::Deny,
 ///         except: vec!["staff".into()],
@@ -20,11 +20,11 @@ use crate::rule::{Access, AccessRule, PUBLIC, RuleError};
 ///             prefix: Some("com,example)/secret".into()),
 ///             ..Condition::default()
 ///         },
-///         ..Rule::default()
+///         ..AccessRule::default()
 ///     }],
-///     ..Rules::default()
+///     ..AccessRules::default()
 /// };
-/// let capture = Subject {
+/// let capture = CaptureAttributes {
 ///     url_key: "com,example)/secret/plan",
 ///     collection: "",
 ///     mime: "text/html",
@@ -32,9 +32,9 @@ use crate::rule::{Access, AccessRule, PUBLIC, RuleError};
 ///     fetch_time_ms: 0,
 /// };
 /// let now_ms = 1_400_000_000_000;
-/// let sight_of = |groups: &str| rules.sight(&Groups::listed(groups), now_ms);
-/// assert!(!sight_of("").unwrap().sees(&capture));
-/// assert!(sight_of("staff").unwrap().sees(&capture));
+/// let filter_for = |groups: &str| rules.filter_for(&Groups::listed(groups), now_ms);
+/// assert!(!filter_for("").unwrap().is_visible(&capture));
+/// assert!(filter_for("staff").unwrap().is_visible(&capture));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct AccessRules {

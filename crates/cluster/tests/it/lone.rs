@@ -147,19 +147,15 @@ pub(crate) async fn repair(store: &Store) {
     assert_eq!(report.failures, 0, "{report:#?}");
 }
 
-/// Empties a directory, as if a new disk were mounted there. Also removes files that a running node
-/// makes meanwhile.
+/// Empties a directory at once, as if a new disk were mounted there.
 pub(crate) fn wipe(dir: &Path) {
+    let gone = dir.with_extension("gone");
+    std::fs::create_dir(&gone).unwrap();
     for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        while path.symlink_metadata().is_ok() {
-            let _ = if path.is_dir() {
-                std::fs::remove_dir_all(&path)
-            } else {
-                std::fs::remove_file(&path)
-            };
-        }
+        let entry = entry.unwrap();
+        std::fs::rename(entry.path(), gone.join(entry.file_name())).unwrap();
     }
+    std::fs::remove_dir_all(&gone).unwrap();
 }
 
 pub(crate) async fn until(what: &str, holds: impl AsyncFn() -> bool) {

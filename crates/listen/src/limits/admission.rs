@@ -5,17 +5,17 @@
 //!
 //! ```no_run
 //! # use std::{sync::Arc, time::Duration};
-//! # use listen::Patience;
+//! # use listen::IdleLimit;
 //! # async fn serve(_: tokio::net::TcpStream, _: listen::ConnectionPermit) {}
 //! # async fn all(listener: tokio::net::TcpListener, limits: listen::Limits) {
-//! let door = listen::Door::new(limits);
+//! let limiter = listen::ConnectionLimiter::new(limits);
 //! loop {
-//!     let (stream, _peer, permit) = door.accept(&listener).await;
+//!     let (stream, _peer, permit) = limiter.accept(&listener).await;
 //!     tokio::spawn(async move {
 //!         tokio::select! {
 //!             // Calls `permit.note_request()` for each request.
 //!             () = serve(stream, permit.clone()) => {}
-//!             () = permit.wait_until_idle(Patience::FirstRequest(Duration::from_secs(10))) => {}
+//!             () = permit.wait_until_idle(IdleLimit::FirstRequest(Duration::from_secs(10))) => {}
 //!         }
 //!     });
 //! }
@@ -48,7 +48,7 @@ pub struct ConnectionLimiter {
 }
 
 impl ConnectionLimiter {
-    /// Creates a door without connections.
+    /// Creates a limiter without connections.
     pub fn new(limits: Limits) -> Arc<ConnectionLimiter> {
         Arc::new(ConnectionLimiter {
             permits: Arc::new(Semaphore::new(limits.connections_max.max(1))),
@@ -106,7 +106,7 @@ impl ConnectionLimiter {
         }
         self.open.fetch_add(1, Ordering::Relaxed);
         Some(ConnectionPermit(Arc::new(AdmittedConnection {
-            door: Arc::clone(self),
+            limiter: Arc::clone(self),
             network,
             activity: Mutex::new(Activity::new(system::now())),
             _permit: permit,
@@ -119,7 +119,7 @@ impl ConnectionLimiter {
 pub struct ConnectionPermit(Arc<AdmittedConnection>);
 
 struct AdmittedConnection {
-    door: Arc<ConnectionLimiter>,
+    limiter: Arc<ConnectionLimiter>,
     network: Network,
     activity: Mutex<Activity>,
     _permit: Option<OwnedSemaphorePermit>,
@@ -147,7 +147,7 @@ impl ConnectionPermit {
         // trusted only once.
         let mut activity = self.0.activity.lock();
         if activity.standing == Standing::Stranger {
-            self.0.door.table.lock().trust(self.0.network, system::now());
+            self.0.limiter.table.lock().trust(self.0.network, system::now());
             activity.standing = Standing::Trusted;
         }
     }
@@ -178,8 +178,8 @@ impl Drop for RequestInProgress {
 impl Drop for AdmittedConnection {
     fn drop(&mut self) {
         let standing = self.activity.get_mut().standing;
-        self.door.open.fetch_sub(1, Ordering::Relaxed);
-        self.door
+        self.limiter.open.fetch_sub(1, Ordering::Relaxed);
+        self.limiter
             .table
             .lock()
             .release(self.network, standing, system::now());
@@ -201,7 +201,7 @@ mod tests {
     #[tokio::test]
     async fn a_connection_too_many_of_one_address_is_closed_and_a_place_comes_free() {
         let (listener, address) = listener().await;
-        let door = ConnectionLimiter::new(Limits {
+        let limiter = ConnectionLimiter::new(Limits {
             connections_max: 8,
             per_address_max: 2,
             reserve: 0,
@@ -210,31 +210,31 @@ mod tests {
         for _ in 0..3 {
             clients.push(TcpStream::connect(address).await.unwrap());
         }
-        let (_first, _, permit) = door.accept(&listener).await;
-        let (_second, _, _other) = door.accept(&listener).await;
+        let (_first, _, permit) = limiter.accept(&listener).await;
+        let (_second, _, _other) = limiter.accept(&listener).await;
         let trying = {
-            let door = Arc::clone(&door);
-            tokio::spawn(async move { door.accept(&listener).await.2 })
+            let limiter = Arc::clone(&limiter);
+            tokio::spawn(async move { limiter.accept(&listener).await.2 })
         };
         assert_eq!(clients[2].read(&mut [0; 1]).await.unwrap_or(0), 0, "closed");
-        assert_eq!(door.refused(), 1);
+        assert_eq!(limiter.refused(), 1);
         drop(permit);
         let _fourth = TcpStream::connect(address).await.unwrap();
         trying.await.unwrap();
-        assert_eq!(door.permits.available_permits(), 7);
+        assert_eq!(limiter.permits.available_permits(), 7);
     }
 
     #[tokio::test]
     async fn who_says_nothing_is_ended_and_who_spoke_is_not() {
         let (listener, address) = listener().await;
-        let door = ConnectionLimiter::new(Limits {
+        let limiter = ConnectionLimiter::new(Limits {
             connections_max: 8,
             per_address_max: 8,
             reserve: 0,
         });
         let _client = TcpStream::connect(address).await.unwrap();
-        let (_stream, _, permit) = door.accept(&listener).await;
-        assert_eq!(door.open(), 1);
+        let (_stream, _, permit) = limiter.accept(&listener).await;
+        assert_eq!(limiter.open(), 1);
         let patience = IdleLimit::FirstSignature(Duration::from_millis(1));
         permit.wait_until_idle(patience).await;
         permit.note_request();
@@ -248,6 +248,6 @@ mod tests {
                 .is_err()
         );
         drop(permit);
-        assert_eq!(door.open(), 0);
+        assert_eq!(limiter.open(), 0);
     }
 }

@@ -357,7 +357,7 @@ fn what_is_exported_can_be_loaded_again() {
         assert!(verified.contains("every view matches"), "{verified}");
         let again = place.run(&["export", form, file, "--archive", "from"]);
         assert_eq!(again.code, Some(2), "{}", again.stderr);
-        assert!(again.stderr.contains("is there already"), "{}", again.stderr);
+        assert!(again.stderr.contains("already exists"), "{}", again.stderr);
         std::fs::remove_file(place.path("from.cdxj")).expect("the index is there");
     }
 }
@@ -439,7 +439,7 @@ fn what_a_search_finds_is_exported_with_its_parts() {
     std::fs::remove_file(place.path("parts.warc")).expect("it is there");
     let gone = place.run(&["export", "--wacz", "gone.wacz", "link"]);
     assert_eq!(gone.code, Some(1), "{}", gone.stderr);
-    let unknown = "the parts of http://a.example/ are not known";
+    let unknown = "the embedded resources of http://a.example/ are unknown";
     assert!(gone.stderr.contains(unknown), "{}", gone.stderr);
     for wrong in [
         &["--wacz", "x.wacz", "link", "--collection", "c"][..],

@@ -327,7 +327,7 @@ fn a_file_that_changed_since_the_scan_stays() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
-        said.contains("another file now has its name") && said.contains("2 files are back"),
+        said.contains("another file now has its name") && said.contains("2 files restored"),
         "{said}"
     );
     assert_eq!(fs::read(root.join("2025/deep/crawl 7.open")).unwrap(), b"by now");

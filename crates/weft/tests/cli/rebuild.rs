@@ -142,7 +142,7 @@ fn what_others_are_made_from_is_refused_with_what_to_do() {
     }
     let run = place.run(&["rebuild", "tops"]);
     assert_eq!(run.code, Some(2), "{run:?}");
-    assert!(run.stderr.contains("no view `tops`"), "{run:?}");
+    assert!(run.stderr.contains("unknown view `tops`"), "{run:?}");
     assert_eq!(place.run(&["rebuild"]).code, Some(2));
     // Damage in a source table does not spread to views built from it.
     lose(&place, "links");

@@ -98,7 +98,7 @@ fn nothing_is_written_over_a_file_but_by_force_and_never_over_the_input() {
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(
         run.stderr
-            .contains("there.warc is there already; --force replaces it"),
+            .contains("there.warc already exists; --force replaces it"),
         "{run:?}"
     );
     assert_eq!(

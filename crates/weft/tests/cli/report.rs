@@ -117,7 +117,7 @@ fn a_page_of_html_needs_nothing_beside_it() {
         (vec!["report", "-o", "x.html"], "--html"),
         (
             vec!["report", "--html", "-o", "x.html", "--json"],
-            "exclude each other",
+            "cannot be used together",
         ),
         (vec!["report", "--from", "2012-13"], "expected a date"),
     ] {

@@ -185,7 +185,8 @@ impl Fetcher<'_> {
         let open = |address: &str| remote.open(address, None);
         let name = self.crawl.name();
         let cluster = self.crawl.cluster();
-        let input = open(&cluster).with_context(|| format!("read {cluster}: is there a crawl {name}?"))?;
+        let input =
+            open(&cluster).with_context(|| format!("read {cluster}: does the crawl {name} exist?"))?;
         let blocks = inputs::common_crawl::blocks(&*input, &cluster, &self.selection.ranges)?;
         fs::create_dir_all(&self.dir).with_context(|| format!("make {}", self.dir.display()))?;
         let (mut left, mut lines, mut files) = (limit, Vec::new(), Vec::new());

@@ -97,7 +97,7 @@ fn an_object_that_is_there_is_left_as_it_is_if_asked() {
     kept.place.write("small.txt", b"other");
     let run = kept.run(&["put", "small.txt", "crawls/2014/", "--if-absent"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("is there already"), "{}", run.stderr);
+    assert!(run.stderr.contains("already exists"), "{}", run.stderr);
     assert_eq!(kept.good(&["get", "crawls/2014/small.txt", "-"]), "small");
     kept.good(&["put", "small.txt", "crawls/2014/"]);
     assert_eq!(kept.good(&["get", "crawls/2014/small.txt", "-"]), "other");

@@ -232,7 +232,7 @@ fn a_process_says_what_happens() {
     let more = kept.place.run(&["store", "ls", "--volume", "a", "--volume", "c"]);
     assert_eq!(more.code, Some(0), "{}", more.stderr);
     assert!(
-        more.stderr.contains("c is no volume that the running process"),
+        more.stderr.contains("c is not open in the running process"),
         "{}",
         more.stderr
     );
