@@ -136,7 +136,11 @@ impl Archive {
     /// let (_, job) = archive.load(&request, &mut |_, _| true)?;
     /// assert_eq!(job.captures, 1);
     ///
-    /// let question = SearchQuestion { query: "otters".into(), ..SearchQuestion::default() };
+    /// let question = SearchQuestion {
+    ///     query: "otters".into(),
+    ///     limit: 10,
+    ///     ..SearchQuestion::default()
+    /// };
     /// let found = archive.ask(question)?.body;
     /// assert_eq!(found.hits[0].title, "Otters");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -294,9 +294,9 @@ mod tests {
         check("url=a&limit=1000", Ok(("a", 1000, false)));
         check("url=a&limit=1001", Err("from 1 to 1000"));
         check("url=a&limit=0", Err("from 1 to 1000"));
-        check("url=a&limit=-1", Err("limit takes"));
-        check("url=a&limit=99999999999999999999999", Err("limit takes"));
-        check("url=a&from=2014x", Err("from takes 1 to 14 digits"));
+        check("url=a&limit=-1", Err("limit must"));
+        check("url=a&limit=99999999999999999999999", Err("limit must"));
+        check("url=a&from=2014x", Err("from must be 1 to 14 digits"));
         check("url=a&explain=maybe", Err("1 or 0"));
         check("", Err("parameter url is missing"));
         check("url=%20", Err("parameter url is missing"));

@@ -211,7 +211,7 @@ mod tests {
             "{}",
             html(1)
         );
-        assert!(!html(0).contains("Later") && !html(2).contains("Earlier"));
+        assert!(!html(0).contains("rel=\"next\"") && !html(2).contains("rel=\"prev\""));
         assert_eq!(neighbours(&page, &CdxRow::default()).into_string(), "");
     }
 
