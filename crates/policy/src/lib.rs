@@ -18,7 +18,9 @@ mod run;
 mod shelf;
 mod trash;
 
-pub use condition::{Condition, ConditionError, ConditionNames, Subject, Unit, name_of, quantity};
+pub use condition::{
+    Condition, ConditionError, ConditionNames, QuantityError, Subject, Unit, name_of, quantity,
+};
 pub use crash::{CRASH_POINTS, UNDO_CRASH_POINTS};
 pub use plan::{GrownTree, Plan, PlanError, PlannedFile, is_due, plan};
 pub use rules::{
@@ -26,5 +28,5 @@ pub use rules::{
     UsageOf,
 };
 pub use run::{FinishedRun, RunError, RunSettings, Undone, run, settle, undo};
-pub use shelf::{CopyStore, ObjectState};
+pub use shelf::{CopyStore, CopyStoreError, ObjectState};
 pub use trash::TRASH;

@@ -11,13 +11,17 @@ pub struct ObjectState {
     pub replicas: u32,
 }
 
-/// A store of copies. Errors are messages, which are logged.
+/// The error of a store that did not do what a policy asked of it: one of the store's own, or one of
+/// the file. Its message is logged.
+pub type CopyStoreError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A store of copies.
 pub trait CopyStore: Sync {
     /// Returns the digest that an object was written with; `None` if it does not exist.
     ///
     /// # Errors
     /// The store does not answer, or refuses.
-    fn find(&self, address: &str) -> Result<Option<[u8; 32]>, String>;
+    fn find(&self, address: &str) -> Result<Option<[u8; 32]>, CopyStoreError>;
 
     /// Writes a new object. Returns the digest of the bytes read from the file, once the object is
     /// durable.
@@ -26,17 +30,17 @@ pub trait CopyStore: Sync {
     /// The file cannot be read, the store refuses, or the object exists. Also if the file changed
     /// while it was read: no object must be created then, because the bytes read were never the
     /// content of the file at any one time.
-    fn put(&self, address: &str, file: File) -> Result<[u8; 32], String>;
+    fn put(&self, address: &str, file: File) -> Result<[u8; 32], CopyStoreError>;
 
     /// Reads every replica of an object completely; `None` if there is no such object.
     ///
     /// # Errors
     /// The store does not answer.
-    fn verify(&self, address: &str) -> Result<Option<ObjectState>, String>;
+    fn verify(&self, address: &str) -> Result<Option<ObjectState>, CopyStoreError>;
 
     /// Writes an object into a file.
     ///
     /// # Errors
     /// The object does not exist or cannot be read completely, or the file cannot be written.
-    fn get(&self, address: &str, into: File) -> Result<(), String>;
+    fn get(&self, address: &str, into: File) -> Result<(), CopyStoreError>;
 }

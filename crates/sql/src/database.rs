@@ -34,6 +34,7 @@ use remote::{Remote, S3Settings};
 use tokio::time::Instant;
 
 use crate::SqlError;
+use crate::error::FactsAbsence;
 use crate::fact_tables::{EpochRange, FactTables};
 use crate::facts_folder::FactsFolder;
 use crate::file_tables::{FileCatalogue, FileTable, FileTableProvider};
@@ -332,10 +333,10 @@ impl Database {
     pub(crate) fn facts(
         &self,
         archive: &archive::Archive,
-    ) -> Result<Result<Arc<FactTables>, String>, SqlError> {
+    ) -> Result<Result<Arc<FactTables>, FactsAbsence>, SqlError> {
         let mut facts = self.facts.lock();
         let Some(dir) = archive.facts_dir()? else {
-            return Ok(Err("this archive keeps no facts".into()));
+            return Ok(Err(FactsAbsence::None));
         };
         let place = self.facts_place.clone();
         let place = place.unwrap_or_else(|| inputs::path_text(&dir));
@@ -345,7 +346,7 @@ impl Database {
             Some(kept) => kept,
             None => match FactsFolder::new(&place, &self.remote) {
                 Ok(folder) => Arc::new(FactTables::new(folder)),
-                Err(error) => return Ok(Err(format!("the facts of this archive are unreachable: {error}"))),
+                Err(error) => return Ok(Err(FactsAbsence::Unreachable(error))),
             },
         };
         *facts = Some(Arc::clone(&kept));
@@ -544,7 +545,7 @@ struct Tables {
     /// Whether names of inputs are shown without their folders.
     base_names: bool,
     /// The tables of facts, or the reason why they are missing.
-    facts: Result<Arc<FactTables>, String>,
+    facts: Result<Arc<FactTables>, FactsAbsence>,
     files: Arc<FileCatalogue>,
     /// Views of an older epoch, computed from their definitions.
     defined_views: RwLock<HashMap<&'static str, Arc<dyn TableProvider>>>,

@@ -79,6 +79,17 @@ pub enum SqlError {
     Execution(String),
 }
 
+/// Why the facts of an archive cannot be read here.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FactsAbsence {
+    /// The archive keeps none.
+    #[error("this archive keeps no facts")]
+    None,
+    /// Their address is invalid.
+    #[error("the facts of this archive are unreachable: {0}")]
+    Unreachable(SqlError),
+}
+
 fn position_text(line: u64, column: u64) -> String {
     match line {
         0 => String::new(),

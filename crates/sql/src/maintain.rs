@@ -50,7 +50,8 @@ pub struct MaintainReport {
 /// [`SqlError`]; the work on other tables stays done.
 pub async fn maintain(database: &Database, keep: Duration) -> Result<Vec<MaintainReport>, SqlError> {
     let cut = database.cut().await?;
-    let facts = database.facts(cut.archive())?.map_err(SqlError::NoFacts)?;
+    let facts = database.facts(cut.archive())?;
+    let facts = facts.map_err(|why| SqlError::NoFacts(why.to_string()))?;
     drop(cut);
     let mut done = Vec::new();
     for table in Table::ALL {

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use anyhow::{anyhow, ensure};
 use archive::question::{Answer, Ask, Body};
 use archive::{Archive, DocumentScope, OpenSettings};
 use inputs::{path_of, path_text};
@@ -102,7 +103,7 @@ fn path_exists(path: &Path) -> bool {
 
 /// Parses a time to the millisecond: the formats of [`parse_time`], 17 digits, or a date with a
 /// fraction of a second.
-pub(crate) fn parse_moment(text: &str) -> Result<String, String> {
+pub(crate) fn parse_moment(text: &str) -> anyhow::Result<String> {
     let text = text.trim();
     if (15..=17).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(text.to_owned());
@@ -118,21 +119,22 @@ pub(crate) fn parse_moment(text: &str) -> Result<String, String> {
 
 /// Parses a time on the command line: 1 to 14 digits, or a date such as `2014-01-26` or
 /// `2014-01-26T20:06:24Z`. Returns the digits.
-pub(crate) fn parse_time(text: &str) -> Result<String, String> {
+pub(crate) fn parse_time(text: &str) -> anyhow::Result<String> {
     let text = text.trim();
     let seconds = text.split('.').next().unwrap_or_default();
     let known = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | 't' | 'Z' | 'z' | ' ');
     let digits: String = seconds.chars().filter(char::is_ascii_digit).collect();
-    if digits.is_empty() || digits.len() > 14 || !seconds.chars().all(known) {
-        return Err("expected 1 to 14 digits (2014, 20140126, 20140126200624) or a date (2014-01-26)".into());
-    }
+    ensure!(
+        (1..=14).contains(&digits.len()) && seconds.chars().all(known),
+        "expected 1 to 14 digits (2014, 20140126, 20140126200624) or a date (2014-01-26)"
+    );
     Ok(digits)
 }
 
 /// Parses a date or a prefix of one and returns its digits. Fails if the date does not exist.
-pub(crate) fn parse_date(text: &str) -> Result<String, String> {
+pub(crate) fn parse_date(text: &str) -> anyhow::Result<String> {
     format::date::digits_of_text(text.trim()).ok_or_else(|| {
-        "expected a date or its beginning: 2014, 2014-01, 2014-01-26 or 20140126200624".to_owned()
+        anyhow!("expected a date or its beginning: 2014, 2014-01, 2014-01-26 or 20140126200624")
     })
 }
 
@@ -148,7 +150,7 @@ mod tests {
             ("2014-01-26T20:06:24.5Z", "201401262006245"),
             ("2014-01-26", "20140126"),
         ] {
-            assert_eq!(parse_moment(text).as_deref(), Ok(digits));
+            assert_eq!(parse_moment(text).unwrap(), digits);
         }
         assert!(parse_moment("201401262006241234").is_err());
     }
@@ -161,7 +163,7 @@ mod tests {
             ("2014-01-26T20:06:24.123Z", "20140126200624"),
         ];
         for (text, digits) in good {
-            assert_eq!(parse_time(text).as_deref(), Ok(digits));
+            assert_eq!(parse_time(text).unwrap(), digits);
         }
         for text in ["", "yesterday", "123456789012345", "2014/01/26"] {
             assert!(parse_time(text).is_err(), "{text}");

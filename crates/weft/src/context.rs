@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use access::Groups;
+use anyhow::{Error, ensure};
 use clap::ArgAction;
 
 use crate::remote_inputs::RemoteInputs;
@@ -84,14 +85,13 @@ fn parse_groups(text: &str) -> Result<Groups, std::convert::Infallible> {
     Ok(Groups::listed(text))
 }
 
-fn parse_memory(text: &str) -> Result<u64, String> {
-    let bytes = units::parse_bytes(text)?;
-    if bytes < archive::MEMORY_SIZE_BYTES_MIN {
-        let least = units::bytes(archive::MEMORY_SIZE_BYTES_MIN);
-        return Err(format!(
-            "{text:?} is too little: an archive needs at least {least}"
-        ));
-    }
+fn parse_memory(text: &str) -> anyhow::Result<u64> {
+    let bytes = units::parse_bytes(text).map_err(Error::msg)?;
+    ensure!(
+        bytes >= archive::MEMORY_SIZE_BYTES_MIN,
+        "{text:?} is too little: an archive needs at least {}",
+        units::bytes(archive::MEMORY_SIZE_BYTES_MIN)
+    );
     Ok(bytes)
 }
 

@@ -3,14 +3,15 @@
 //! A flag whose values are those of a library's enum names them with [`one_of`] or [`choice`]. Only
 //! enums that no library has derive `ValueEnum`.
 
+use anyhow::{anyhow, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// Parses a number of at least 1.
-pub(crate) fn positive(text: &str) -> Result<usize, String> {
-    let number: usize = text.parse().map_err(|_| "expected a number".to_owned())?;
-    match number {
-        0 => Err("expected a number of at least 1".to_owned()),
-        number => Ok(number),
+pub(crate) fn positive(text: &str) -> anyhow::Result<usize> {
+    match text.parse() {
+        Ok(0) => bail!("expected a number of at least 1"),
+        Ok(number) => Ok(number),
+        Err(_) => bail!("expected a number"),
     }
 }
 
@@ -42,7 +43,7 @@ where
             .iter()
             .find(|(word, _)| word.matches(&typed, false))
             .map(|&(_, value)| value)
-            .ok_or_else(|| format!("{typed} is not among the values"))
+            .ok_or_else(|| anyhow!("{typed} is not among the values"))
     })
 }
 

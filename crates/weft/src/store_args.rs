@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::ensure;
 use cluster::{ConnectSettings, VolumeSettings};
 
 use crate::outcome::WrongUse;
@@ -70,16 +71,13 @@ impl ClusterArgs {
 }
 
 /// Parses a volume on the command line.
-pub(crate) fn parse_volume(text: &str) -> Result<VolumeSettings, String> {
-    let volume = text
-        .parse::<VolumeSettings>()
-        .map_err(|error| error.to_string())?;
-    if volume.path.exists() && !volume.path.is_dir() {
-        let path = volume.path.display();
-        return Err(format!(
-            "{path} is not a directory; a volume is a directory, usually on its own disk"
-        ));
-    }
+pub(crate) fn parse_volume(text: &str) -> anyhow::Result<VolumeSettings> {
+    let volume: VolumeSettings = text.parse()?;
+    ensure!(
+        volume.path.is_dir() || !volume.path.exists(),
+        "{} is not a directory; a volume is a directory, usually on its own disk",
+        volume.path.display()
+    );
     Ok(volume)
 }
 
@@ -124,7 +122,7 @@ fn from_text(text: &str) -> Result<ConnectSettings, WrongUse> {
     }
     // Colons separate directories as in PATH; a directory with a colon in its name needs a
     // node.toml.
-    let volumes: Result<Vec<VolumeSettings>, String> = text.split(':').map(parse_volume).collect();
+    let volumes: anyhow::Result<Vec<VolumeSettings>> = text.split(':').map(parse_volume).collect();
     volumes
         .map(ConnectSettings::Volumes)
         .map_err(|error| WrongUse(format!("{STORE_VARIABLE}: {error}")))

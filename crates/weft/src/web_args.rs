@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::{anyhow, ensure};
 use http::HeaderName;
 use ipnet::IpNet;
 use listen::ListenAddress;
@@ -93,26 +94,23 @@ pub(crate) struct WebArgs {
 }
 
 /// Parses a network or a single address.
-fn parse_net(text: &str) -> Result<IpNet, String> {
+fn parse_net(text: &str) -> anyhow::Result<IpNet> {
     let net = text.parse::<IpNet>().ok();
     let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
     net.or_else(address)
-        .ok_or_else(|| "expected an address (10.0.0.7) or a network (10.0.0.0/8)".to_owned())
+        .ok_or_else(|| anyhow!("expected an address (10.0.0.7) or a network (10.0.0.0/8)"))
 }
 
 /// Parses the origin of a web server.
-fn parse_origin(text: &str) -> Result<String, String> {
-    let expected = || format!("{text:?} is not an origin such as https://replay.example.org, without a path");
+fn parse_origin(text: &str) -> anyhow::Result<String> {
+    let expected = || anyhow!("{text:?} is not an origin such as https://replay.example.org, without a path");
     let rest = text
         .strip_prefix("https://")
         .or_else(|| text.strip_prefix("http://"));
     let host = rest.ok_or_else(expected)?.trim_end_matches('/');
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
-    if !host.is_empty() && host.chars().all(plain) {
-        Ok(text.trim_end_matches('/').to_owned())
-    } else {
-        Err(expected())
-    }
+    ensure!(!host.is_empty() && host.chars().all(plain), expected());
+    Ok(text.trim_end_matches('/').to_owned())
 }
 
 impl WebArgs {

@@ -13,10 +13,11 @@ use std::sync::Arc;
 use catalogue::{Attributes, Digest, Format, Kind};
 use pattern::Pattern;
 
-pub use quantity::{Unit, quantity};
+pub use quantity::{QuantityError, Unit, quantity};
 
 /// An error in a condition, with its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct ConditionError {
     /// Byte offset in the text at which the error was detected.
     pub offset: usize,

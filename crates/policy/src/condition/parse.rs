@@ -142,37 +142,45 @@ impl<'a> Parser<'a, '_> {
         let TokenKind::Text(text) = value.what else {
             return Err(value.wrong("expected text in quotation marks"));
         };
-        let node = self.text(field, text).map_err(|message| ConditionError {
-            offset: value.offset,
-            message,
-        })?;
+        let node = self.text(field, text, value.offset)?;
         Ok(if is_equal { node } else { Node::Not(Box::new(node)) })
     }
 
-    fn text(&self, field: &str, text: &str) -> Result<Node, String> {
+    fn text(&self, field: &str, text: &str, offset: usize) -> Result<Node, ConditionError> {
+        let wrong = |message| ConditionError { offset, message };
         let numbered = |find: &dyn Fn(&str) -> Option<u32>, what: &str| {
             find(text)
                 .or_else(|| text.parse().ok())
-                .ok_or_else(|| format!("there is no {what} {text:?} here: give the number"))
+                .ok_or_else(|| wrong(format!("there is no {what} {text:?} here: give the number")))
         };
+        let pattern =
+            || Pattern::new(text).map_err(|error| wrong(format!("invalid pattern {text:?}: {error}")));
         Ok(match field {
-            "name" => Node::Text(TextField::Name, name_pattern(text)?),
-            "path" => Node::Text(TextField::Path, name_pattern(text)?),
+            "name" => Node::Text(TextField::Name, pattern()?),
+            "path" => Node::Text(TextField::Path, pattern()?),
             "owner" => Node::Owner(numbered(self.known.user, "user")?),
             "group" => Node::Group(numbered(self.known.group, "group")?),
             "type" => {
                 let kind = Kind::ALL.iter().find(|kind| kind.name() == text);
                 Node::Kind(*kind.ok_or_else(|| {
                     let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-                    format!("unknown type {text:?}; expected one of {}", names.join(", "))
+                    wrong(format!(
+                        "unknown type {text:?}; expected one of {}",
+                        names.join(", ")
+                    ))
                 })?)
             }
             "format" => Node::Format(Format::named(text).ok_or_else(|| {
                 let names: Vec<&str> = Format::names().collect();
-                format!("unknown format {text:?}; expected one of {}", names.join(", "))
+                wrong(format!(
+                    "unknown format {text:?}; expected one of {}",
+                    names.join(", ")
+                ))
             })?),
             _ => Node::Class((self.known.class)(text).ok_or_else(|| {
-                format!("no class {text:?} is defined before this point: define it as [class.{text}]")
+                wrong(format!(
+                    "no class {text:?} is defined before this point: define it as [class.{text}]"
+                ))
             })?),
         })
     }
@@ -205,13 +213,9 @@ impl<'a> Parser<'a, '_> {
             suffix = word;
             self.next();
         }
-        unit.of(number, suffix).map_err(|message| ConditionError {
+        unit.of(number, suffix).map_err(|error| ConditionError {
             offset: token.offset,
-            message,
+            message: error.to_string(),
         })
     }
-}
-
-fn name_pattern(text: &str) -> Result<Pattern, String> {
-    Pattern::new(text).map_err(|error| format!("invalid pattern {text:?}: {error}"))
 }

@@ -1,5 +1,24 @@
 //! Numbers with units.
 
+/// Text that is not a number with a unit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// It is not a number, or the unit is not one of these.
+    #[error("`{text}`: expected {}", unit.expected())]
+    Malformed {
+        /// The number and its unit.
+        text: String,
+        /// The expected units.
+        unit: Unit,
+    },
+    /// The number does not fit into 63 bits.
+    #[error("`{text}` is too large")]
+    TooLarge {
+        /// The number and its unit.
+        text: String,
+    },
+}
+
 /// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -58,30 +77,34 @@ impl Unit {
     }
 
     /// Converts a number and its unit, which have been split already.
-    pub(super) fn of(self, number: &str, unit: &str) -> Result<i64, String> {
-        let expected = || format!("`{number} {unit}`: expected {}", self.expected());
-        let factor = self.factor(unit).ok_or_else(expected)?;
+    pub(super) fn of(self, number: &str, unit: &str) -> Result<i64, QuantityError> {
+        let text = || format!("{number} {unit}");
+        let malformed = || QuantityError::Malformed {
+            text: text(),
+            unit: self,
+        };
+        let factor = self.factor(unit).ok_or_else(malformed)?;
         let digits = number.replace('_', "");
         let value = match digits.parse::<u64>() {
             Ok(whole) => whole.checked_mul(factor),
             Err(_) => {
                 // A fraction of a unit: 1.5 GiB. Such sizes and ages are far below the limit up to
                 // which a float is exact.
-                let value: f64 = digits.parse().map_err(|_| expected())?;
+                let value: f64 = digits.parse().map_err(|_| malformed())?;
                 Some((value * factor as f64) as u64)
             }
         };
         value
             .and_then(|value| i64::try_from(value).ok())
-            .ok_or_else(|| format!("`{number} {unit}` is too large"))
+            .ok_or_else(|| QuantityError::TooLarge { text: text() })
     }
 }
 
 /// Parses a number with its unit, such as `10 GiB` or `30d`.
 ///
 /// # Errors
-/// A description of the expected input.
-pub fn quantity(text: &str, unit: Unit) -> Result<i64, String> {
+/// [`QuantityError`], with the expected input.
+pub fn quantity(text: &str, unit: Unit) -> Result<i64, QuantityError> {
     let text = text.trim();
     let split = text
         .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))

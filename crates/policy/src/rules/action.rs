@@ -9,11 +9,12 @@ use super::syntax_error::{ParseResult, SyntaxError};
 use super::tables::PolicyTable;
 use super::{Action, CommandLimits};
 use crate::condition::Unit;
+use crate::shelf::CopyStoreError;
 
 pub(super) fn action(
     begin: usize,
     table: &PolicyTable,
-    bucket: &dyn Fn(&str) -> Result<(), String>,
+    bucket: &dyn Fn(&str) -> Result<(), CopyStoreError>,
 ) -> ParseResult<Action> {
     let needs = |key: &str| SyntaxError::new(begin, format!("{} requires `{key}`", table.action.get_ref()));
     let replicas = || -> ParseResult<u32> {
@@ -87,9 +88,8 @@ pub(super) fn action(
             }
             let named = to.get_ref().trim_start_matches("store://");
             let named = named.split('/').next().unwrap_or_default();
-            bucket(named).map_err(|message| {
-                SyntaxError::new(to.span().start, format!("{:?}: {message}", to.get_ref()))
-            })?;
+            bucket(named)
+                .map_err(|error| SyntaxError::new(to.span().start, format!("{:?}: {error}", to.get_ref())))?;
             Action::Copy {
                 to: to.get_ref().clone(),
                 replicas: replicas()?,

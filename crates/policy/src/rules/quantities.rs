@@ -6,7 +6,7 @@ use super::syntax_error::{ParseResult, SyntaxError};
 use crate::condition::{Unit, quantity};
 
 pub(super) fn measure(found: &Spanned<String>, unit: Unit) -> ParseResult<i64> {
-    quantity(found.get_ref(), unit).map_err(|message| SyntaxError::new(found.span().start, message))
+    quantity(found.get_ref(), unit).map_err(|error| SyntaxError::new(found.span().start, error.to_string()))
 }
 
 pub(super) fn bytes(found: &Spanned<String>) -> ParseResult<u64> {

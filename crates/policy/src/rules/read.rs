@@ -13,6 +13,7 @@ use super::tables::{FileOfRules, PolicyTable};
 use super::trigger::{limits, trigger};
 use super::{Action, Policy, Rules, Usage, UsageOf};
 use crate::condition::{Condition, ConditionNames, Unit};
+use crate::shelf::CopyStoreError;
 
 /// Why a rules file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +36,7 @@ pub struct NameResolver<'a> {
     /// Returns the number of a group.
     pub group: &'a dyn Fn(&str) -> Option<u32>,
     /// Checks that a name is valid for a bucket. The error says why not.
-    pub bucket: &'a dyn Fn(&str) -> Result<(), String>,
+    pub bucket: &'a dyn Fn(&str) -> Result<(), CopyStoreError>,
 }
 
 impl Rules {

@@ -5,7 +5,7 @@ fn read(text: &str) -> Result<Rules, RulesError> {
         if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
             Ok(())
         } else {
-            Err(format!("bucket name {name:?}"))
+            Err(format!("bucket name {name:?}").into())
         }
     };
     let names = NameResolver {

@@ -60,6 +60,23 @@ pub(super) fn run_command(
     }
 }
 
+/// Why a command did not end by itself.
+#[derive(Debug, thiserror::Error)]
+enum CommandError {
+    /// It exceeded its limit of output.
+    #[error("killed: it printed more than {max_bytes} bytes (output_max)")]
+    Output { max_bytes: u64 },
+    /// It exceeded its limit of time.
+    #[error("killed: it took more than {} s (time_max)", *max_ms as f64 / 1000.0)]
+    Time { max_ms: u64 },
+    /// The run was stopped.
+    #[error("killed: the run was stopped")]
+    Stop,
+    /// Its status could not be read.
+    #[error(transparent)]
+    Status(#[from] std::io::Error),
+}
+
 /// A command that has been started.
 struct RunningCommand {
     child: Child,
@@ -99,27 +116,25 @@ impl RunningCommand {
 
     /// Waits until the command and the processes it started have ended. Kills them if they exceed a
     /// limit.
-    fn wait(&mut self, limits: CommandLimits, stop: &AtomicBool) -> Result<ExitStatus, String> {
+    fn wait(&mut self, limits: CommandLimits, stop: &AtomicBool) -> Result<ExitStatus, CommandError> {
         let began = system::now();
         let mut pause = Duration::from_millis(1);
         let why = loop {
             if self.has_ended() && self.output.closed.load(Relaxed) == 2 {
-                return self.child.wait().map_err(|error| error.to_string());
+                return Ok(self.child.wait()?);
             }
             if self.output.bytes.load(Relaxed) > limits.output_bytes {
-                break format!(
-                    "killed: it printed more than {} bytes (output_max)",
-                    limits.output_bytes
-                );
+                break CommandError::Output {
+                    max_bytes: limits.output_bytes,
+                };
             }
             if system::since(began) >= Duration::from_millis(limits.time_ms) {
-                break format!(
-                    "killed: it took more than {} s (time_max)",
-                    limits.time_ms as f64 / 1000.0
-                );
+                break CommandError::Time {
+                    max_ms: limits.time_ms,
+                };
             }
             if stop.load(Relaxed) {
-                break "killed: the run was stopped".to_owned();
+                break CommandError::Stop;
             }
             system::pause(pause);
             pause = (pause * 2).min(LOOK_EVERY);

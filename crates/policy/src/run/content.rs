@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::Runner;
 use super::outcome::{ActError, CheckedFile, Outcome};
 use crate::crash::CRASH_POINTS;
+use crate::shelf::CopyStoreError;
 
 impl Runner<'_> {
     /// Reads a whole file and returns its digest. Skips a file that changed meanwhile, because it
@@ -93,7 +94,7 @@ impl Runner<'_> {
                 "it is damaged: its copy is not replaced".to_owned(),
             ));
         }
-        let failed = |error: String| ActError::failed("the store", error);
+        let failed = |error: CopyStoreError| ActError::failed("the store", error);
         let sha256 = match shelf.find(&address).map_err(failed)? {
             Some(theirs) => {
                 let ours = self.read(ready, stop)?;

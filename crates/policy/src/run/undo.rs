@@ -1,5 +1,7 @@
 //! Reverses the actions of a run.
 
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use catalogue::{
@@ -14,7 +16,7 @@ use super::removal::remove_empty;
 use super::settle::{UNDOING, after_undo, settle};
 use crate::crash::UNDO_CRASH_POINTS;
 use crate::path::{is_there, path_of};
-use crate::shelf::CopyStore;
+use crate::shelf::{CopyStore, CopyStoreError};
 
 /// The outcome of undoing one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +27,35 @@ pub struct Undone {
     pub path: Vec<u8>,
     /// Why it could not be undone; `None` if it was.
     pub error: Option<String>,
+}
+
+/// Why an action was not undone.
+#[derive(Debug, thiserror::Error)]
+enum UndoError {
+    #[error("it is gone: it was in the trash, which was emptied")]
+    EmptyTrash,
+    #[error("{0} cannot be undone")]
+    Permanent(ActionKind),
+    #[error("{} is gone: the trash was emptied, or the file was moved away", path.display())]
+    Gone { path: PathBuf },
+    #[error("another file now has its name: rename it first")]
+    OtherFile,
+    #[error("it is in a store: name its volumes (--volume DIR) or set WEFT_STORE")]
+    NoStore,
+    #[error("its digest is no longer in the catalogue")]
+    NoDigest,
+    #[error("the address of its copy is no longer in the catalogue")]
+    NoCopy,
+    #[error("{address} differs from the released file")]
+    OtherContent { address: String },
+    #[error("it disappeared after it was restored")]
+    NoFile,
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    #[error(transparent)]
+    Store(#[from] CopyStoreError),
+    #[error(transparent)]
+    File(#[from] io::Error),
 }
 
 /// Undoes the actions of a run, the last one first. Files are restored from the trash, from where
@@ -68,9 +99,7 @@ pub fn undo(
     let mut undone = Vec::new();
     for (act, mut row) in acts.into_iter().rev() {
         let result = match &row.action {
-            _ if row.state == ActState::Emptied => {
-                Err("it is gone: it was in the trash, which was emptied".to_owned())
-            }
+            _ if row.state == ActState::Emptied => Err(UndoError::EmptyTrash),
             ActionKind::Delete | ActionKind::Move => rename_back(catalogue, &row).map(|()| None),
             ActionKind::Release => fetch_back(catalogue, (run, act), &row, shelf).map(Some),
             // These actions left the file in place.
@@ -79,7 +108,7 @@ pub fn undo(
             | ActionKind::Command
             | ActionKind::Report
             | ActionKind::Growth
-            | ActionKind::Other(_)) => Err(format!("{other} cannot be undone")),
+            | ActionKind::Other(_)) => Err(UndoError::Permanent(other.clone())),
         };
         let path = row.path.clone();
         let error = match result {
@@ -94,7 +123,7 @@ pub fn undo(
                 })?;
                 None
             }
-            Err(error) => Some(error),
+            Err(error) => Some(error.to_string()),
         };
         undone.push(Undone { act, path, error });
     }
@@ -111,17 +140,15 @@ fn note_run(catalogue: &Arc<Catalogue>, run: u64, row: RunRow) -> Result<(), Cat
     })
 }
 
-fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
-    let to = path_of(&row.to);
+fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), UndoError> {
     if !is_there(catalogue, &row.to, &row.version) {
         // A process that was killed between the rename and the log may have restored it already.
         return if is_there(catalogue, &row.path, &row.version) {
             Ok(())
         } else {
-            Err(format!(
-                "{} is gone: the trash was emptied, or the file was moved away",
-                to.display()
-            ))
+            Err(UndoError::Gone {
+                path: path_of(&row.to),
+            })
         };
     }
     let put_back = || {
@@ -129,9 +156,9 @@ fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
         // The directories that contained it may have been removed.
         from.rename(&PathHandle::create_parents(&row.path, 0o755)?)
     };
-    put_back().map_err(|error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => "another file now has its name: rename it first".to_owned(),
-        _ => error.to_string(),
+    put_back().map_err(|error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => UndoError::OtherFile,
+        _ => error.into(),
     })?;
     remove_empty(&row.to, b"/");
     Ok(())
@@ -144,22 +171,16 @@ fn fetch_back(
     (run, act): (u64, u64),
     row: &ActRow,
     shelf: Option<&dyn CopyStore>,
-) -> Result<Digest, String> {
-    let shelf = shelf.ok_or("it is in a store: name its volumes (--volume DIR) or set WEFT_STORE")?;
+) -> Result<Digest, UndoError> {
+    let shelf = shelf.ok_or(UndoError::NoStore)?;
     let known = catalogue
-        .digest(row.version.id)
-        .map_err(|error| error.to_string())?;
-    let known = known
+        .digest(row.version.id)?
         .filter(|known| known.version == row.version)
-        .ok_or("its digest is no longer in the catalogue")?;
-    let copy = known
-        .copy
-        .clone()
-        .ok_or("the address of its copy is no longer in the catalogue")?;
-    let text_of = |error: std::io::Error| error.to_string();
-    let place = PathHandle::create_parents(&row.path, 0o755).map_err(text_of)?;
-    if place.stat(catalogue).map_err(text_of)?.is_some() {
-        return Err("another file now has its name: rename it first".to_owned());
+        .ok_or(UndoError::NoDigest)?;
+    let copy = known.copy.clone().ok_or(UndoError::NoCopy)?;
+    let place = PathHandle::create_parents(&row.path, 0o755)?;
+    if place.stat(catalogue)?.is_some() {
+        return Err(UndoError::OtherFile);
     }
     let mut part = row.path.clone();
     let begin = part
@@ -168,21 +189,23 @@ fn fetch_back(
         .map_or(0, |slash| slash + 1);
     part.truncate(begin);
     part.extend_from_slice(format!(".weft-undo-{run}-{act}").as_bytes());
-    let part = PathHandle::open(&part).map_err(text_of)?;
+    let part = PathHandle::open(&part)?;
     // Left by a process that was killed in between. Usually there is no such file, and creating it
     // reports any other error.
     let _ = part.remove();
-    let file = part.create().map_err(text_of)?;
-    let whole = || -> Result<(), String> {
-        shelf.get(&copy.address, file.try_clone().map_err(text_of)?)?;
-        let sha256 = digest(part.read().map_err(text_of)?, &false.into()).map_err(text_of)?;
+    let file = part.create()?;
+    let whole = || -> Result<(), UndoError> {
+        shelf.get(&copy.address, file.try_clone()?)?;
+        let sha256 = digest(part.read()?, &false.into())?;
         if sha256 != Some(known.sha256) {
-            return Err(format!("{} differs from the released file", copy.address));
+            return Err(UndoError::OtherContent {
+                address: copy.address.clone(),
+            });
         }
         let (mode, uid, gid) = row.access;
         // Users who are not allowed to give files away keep the ownership.
         let _ = rustix::fs::fchown(&file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode.into())).map_err(|error| error.to_string())?;
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode.into())).map_err(io::Error::from)?;
         let modified = Timespec {
             tv_sec: row.version.modified_ns.div_euclid(1_000_000_000),
             tv_nsec: row.version.modified_ns.rem_euclid(1_000_000_000),
@@ -191,17 +214,17 @@ fn fetch_back(
             last_access: modified,
             last_modification: modified,
         };
-        rustix::fs::futimens(&file, &times).map_err(|error| error.to_string())?;
-        file.sync_all().map_err(text_of)?;
-        part.rename(&place).map_err(text_of)
+        rustix::fs::futimens(&file, &times).map_err(io::Error::from)?;
+        file.sync_all()?;
+        Ok(part.rename(&place)?)
     };
     if let Err(error) = whole() {
         // The incomplete file is useless.
         let _ = part.remove();
         return Err(error);
     }
-    let came = place.stat(catalogue).map_err(text_of)?;
-    let came = came.ok_or("it disappeared after it was restored")?;
+    let came = place.stat(catalogue)?;
+    let came = came.ok_or(UndoError::NoFile)?;
     Ok(Digest {
         version: FileVersion::of(&came),
         verified_ms: system::time_ms(),

@@ -62,7 +62,7 @@ struct Service {
 }
 
 /// Properties of the server for clients.
-static ABOUT: LazyLock<Result<SqlInfoData, String>> = LazyLock::new(|| {
+static ABOUT: LazyLock<Result<SqlInfoData, FlightError>> = LazyLock::new(|| {
     let mut about = SqlInfoDataBuilder::new();
     about.append(SqlInfo::FlightSqlServerName, "Weft");
     about.append(SqlInfo::FlightSqlServerVersion, env!("CARGO_PKG_VERSION"));
@@ -71,11 +71,13 @@ static ABOUT: LazyLock<Result<SqlInfoData, String>> = LazyLock::new(|| {
     about.append(SqlInfo::FlightSqlServerSql, true);
     about.append(SqlInfo::FlightSqlServerSubstrait, false);
     about.append(SqlInfo::SqlIdentifierQuoteChar, "\"");
-    about.build().map_err(|error| error.to_string())
+    about.build()
 });
 
 fn about() -> Result<&'static SqlInfoData, Status> {
-    ABOUT.as_ref().map_err(Status::internal)
+    ABOUT
+        .as_ref()
+        .map_err(|error| Status::internal(error.to_string()))
 }
 
 fn status_of(error: &SqlError) -> Status {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::{Context as _, bail};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
@@ -103,20 +104,17 @@ struct StatementRequest {
 
 impl StatementRequest {
     /// Adds the fields of a query or a form. The error names the invalid field.
-    fn add_fields(&mut self, fields: &[u8]) -> Result<(), String> {
+    fn add_fields(&mut self, fields: &[u8]) -> anyhow::Result<()> {
         for (name, value) in url::form_urlencoded::parse(fields) {
             match &*name {
                 "q" => self.statement = value.into_owned(),
                 "format" => self.format = Some(value.into_owned()),
                 "at_epoch" => {
-                    let epoch = value.parse();
-                    self.at_epoch = Some(epoch.map_err(|_| format!("at_epoch: {value:?} is not a number"))?);
+                    let epoch = value.parse::<u64>().ok();
+                    self.at_epoch =
+                        Some(epoch.with_context(|| format!("at_epoch: {value:?} is not a number"))?);
                 }
-                _ => {
-                    return Err(format!(
-                        "unknown parameter {name:?}; the parameters are q, format and at_epoch"
-                    ));
-                }
+                _ => bail!("unknown parameter {name:?}; the parameters are q, format and at_epoch"),
             }
         }
         Ok(())
@@ -131,7 +129,7 @@ impl StatementRequest {
     }
 
     /// Parses the query string of a URI.
-    fn from_query(uri: &Uri) -> Result<StatementRequest, String> {
+    fn from_query(uri: &Uri) -> anyhow::Result<StatementRequest> {
         let mut request = StatementRequest::default();
         request.add_fields(uri.query().unwrap_or_default().as_bytes())?;
         Ok(request)
@@ -141,7 +139,7 @@ impl StatementRequest {
 async fn get_statement(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
     match StatementRequest::from_query(&uri) {
         Ok(request) => answer(&shared, request, &headers).await,
-        Err(wrong) => json_error(StatusCode::BAD_REQUEST, "bad_request", &wrong),
+        Err(wrong) => json_error(StatusCode::BAD_REQUEST, "bad_request", &wrong.to_string()),
     }
 }
 
@@ -164,12 +162,12 @@ async fn post_statement(State(shared): State<Shared>, uri: Uri, headers: HeaderM
             "unsupported_media_type",
             "expected application/sql, text/plain or a form with the field q",
         ),
-        Err(wrong) => json_error(StatusCode::BAD_REQUEST, "bad_request", &wrong),
+        Err(wrong) => json_error(StatusCode::BAD_REQUEST, "bad_request", &wrong.to_string()),
     }
 }
 
 /// Parses a request with a body. Returns `None` if the body has an unknown media type.
-fn read_request(uri: &Uri, headers: &HeaderMap, body: Bytes) -> Result<Option<StatementRequest>, String> {
+fn read_request(uri: &Uri, headers: &HeaderMap, body: Bytes) -> anyhow::Result<Option<StatementRequest>> {
     let mut request = StatementRequest::from_query(uri)?;
     let media = headers
         .get(header::CONTENT_TYPE)
@@ -179,7 +177,7 @@ fn read_request(uri: &Uri, headers: &HeaderMap, body: Bytes) -> Result<Option<St
         "application/x-www-form-urlencoded" => request.add_fields(&body)?,
         "application/sql" | "text/plain" => {
             let statement = String::from_utf8(body.into());
-            request.statement = statement.map_err(|_| "the statement is not UTF-8".to_owned())?;
+            request.statement = statement.ok().context("the statement is not UTF-8")?;
         }
         _ => return Ok(None),
     }

@@ -92,13 +92,12 @@ enum Flight {
     At(SocketAddr),
 }
 
-fn parse_flight(text: &str) -> Result<Flight, String> {
-    match text {
-        "none" => Ok(Flight::None),
-        _ => text
-            .parse()
-            .map(|listen: ListenAddress| Flight::At(listen.address)),
+fn parse_flight(text: &str) -> anyhow::Result<Flight> {
+    if text == "none" {
+        return Ok(Flight::None);
     }
+    let listen = text.parse::<ListenAddress>().map_err(anyhow::Error::msg)?;
+    Ok(Flight::At(listen.address))
 }
 
 impl ServeArgs {

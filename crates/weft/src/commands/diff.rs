@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use anyhow::anyhow;
 use archive::question::{Diff, DiffBody, DiffChange, DiffVersion};
 
 use crate::ask;
@@ -34,10 +35,10 @@ pub(crate) struct Args {
 }
 
 /// Parses a time into digits.
-pub(super) fn digits(text: &str) -> Result<String, String> {
+pub(super) fn digits(text: &str) -> anyhow::Result<String> {
     let digits = format::date::digits_of_text(text);
     digits.ok_or_else(|| {
-        "expected a time or its beginning, such as 2012, 2012-06, 2012-06-01 or 20120601103000".to_owned()
+        anyhow!("expected a time or its beginning, such as 2012, 2012-06, 2012-06-01 or 20120601103000")
     })
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use ::catalogue::{Attributes, CatalogueError, Digest, Format, Kind, PathEntry, Visit};
-use anyhow::Context as _;
+use anyhow::{Context as _, Error, anyhow, bail, ensure};
 use pattern::Pattern;
 
 use super::times::{age_ms, shown_ms};
@@ -119,7 +119,7 @@ struct Range {
 }
 
 impl Range {
-    fn parse(text: &str, number: impl Fn(&str) -> Result<i64, String>) -> Result<Range, String> {
+    fn parse(text: &str, number: impl Fn(&str) -> anyhow::Result<i64>) -> anyhow::Result<Range> {
         match text.split_at_checked(1) {
             Some(("+", rest)) => Ok(Range {
                 least: number(rest)?.saturating_add(1),
@@ -141,41 +141,40 @@ impl Range {
     }
 }
 
-fn size(text: &str) -> Result<Range, String> {
+fn size(text: &str) -> anyhow::Result<Range> {
     Range::parse(text, |text| {
-        i64::try_from(parse_bytes(text)?).map_err(|_| format!("{text:?} is too large"))
+        i64::try_from(parse_bytes(text).map_err(Error::msg)?).map_err(|_| anyhow!("{text:?} is too large"))
     })
 }
 
-fn age(text: &str) -> Result<Range, String> {
-    if !text.starts_with(['+', '-']) {
-        return Err(format!(
-            "{text:?}: expected +{text} for older, or -{text} for younger"
-        ));
-    }
+fn age(text: &str) -> anyhow::Result<Range> {
+    ensure!(
+        text.starts_with(['+', '-']),
+        "{text:?}: expected +{text} for older, or -{text} for younger"
+    );
     Range::parse(text, age_ms)
 }
 
-fn plain(text: &str) -> Result<Range, String> {
+fn plain(text: &str) -> anyhow::Result<Range> {
     Range::parse(text, |text| {
         text.parse()
-            .map_err(|_| format!("{text:?}: expected a number, or +N or -N"))
+            .map_err(|_| anyhow!("{text:?}: expected a number, or +N or -N"))
     })
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
+fn kind(text: &str) -> anyhow::Result<Kind> {
     let find = |kind: &&Kind| text == kind.name() || text.chars().eq([kind.letter()]);
     Kind::ALL
         .iter()
         .find(find)
         .copied()
-        .ok_or_else(|| format!("{text:?}: expected one of f, d, l, p, s, b, c"))
+        .ok_or_else(|| anyhow!("{text:?}: expected one of f, d, l, p, s, b, c"))
 }
 
-fn format(text: &str) -> Result<Format, String> {
+fn format(text: &str) -> anyhow::Result<Format> {
     Format::named(text).ok_or_else(|| {
         let names: Vec<&str> = Format::names().collect();
-        format!("{text:?}: expected one of {}", names.join(", "))
+        anyhow!("{text:?}: expected one of {}", names.join(", "))
     })
 }
 
@@ -188,12 +187,10 @@ enum Permissions {
 }
 
 impl Permissions {
-    fn parse(text: &str) -> Result<Permissions, String> {
+    fn parse(text: &str) -> anyhow::Result<Permissions> {
         let bits = |text: &str| match u16::from_str_radix(text, 8) {
             Ok(bits) if bits <= 0o7777 => Ok(bits),
-            _ => Err(format!(
-                "{text:?}: expected permission bits in octal, such as 644"
-            )),
+            _ => bail!("{text:?}: expected permission bits in octal, such as 644"),
         };
         match text.split_at_checked(1) {
             Some(("-", rest)) => bits(rest).map(Permissions::All),
@@ -508,7 +505,7 @@ mod tests {
         assert!(has("+1K", 1025) && !has("+1K", 1024));
         assert!(has("-1K", 1023) && !has("-1K", 1024));
         assert!(has("1K", 1024) && !has("1K", 1023));
-        assert!(age("30d").unwrap_err().contains("+30d"));
+        assert!(age("30d").unwrap_err().to_string().contains("+30d"));
         assert!(size("x").is_err() && plain("+").is_err() && size("").is_err());
     }
 

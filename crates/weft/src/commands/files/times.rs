@@ -1,8 +1,10 @@
 //! Times on the command line: ages and days.
 
+use anyhow::{anyhow, bail};
+
 /// Parses an age such as `90s`, `15m`, `36h`, `30d`, `2w` into milliseconds; a bare number counts
 /// days.
-pub(super) fn age_ms(text: &str) -> Result<i64, String> {
+pub(super) fn age_ms(text: &str) -> anyhow::Result<i64> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let unit_ms = match unit {
@@ -12,25 +14,21 @@ pub(super) fn age_ms(text: &str) -> Result<i64, String> {
         "" | "d" => 86_400_000,
         "w" => 7 * 86_400_000,
         "y" => 365 * 86_400_000,
-        _ => {
-            return Err(format!(
-                "{text:?}: expected an age such as 15m, 36h, 30d, 2w or 1y"
-            ));
-        }
+        _ => bail!("{text:?}: expected an age such as 15m, 36h, 30d, 2w or 1y"),
     };
     let number: i64 = number
         .parse()
-        .map_err(|_| format!("{text:?}: expected an age such as 15m, 36h, 30d or 2w"))?;
+        .map_err(|_| anyhow!("{text:?}: expected an age such as 15m, 36h, 30d or 2w"))?;
     number
         .checked_mul(unit_ms)
-        .ok_or_else(|| format!("{text:?} is too long ago"))
+        .ok_or_else(|| anyhow!("{text:?} is too long ago"))
 }
 
 /// Parses a moment: a day such as `2026-11-23`, a time such as `2026-11-23T10:00:00Z`, or an age.
-pub(crate) fn moment_ms(text: &str) -> Result<i64, String> {
+pub(crate) fn moment_ms(text: &str) -> anyhow::Result<i64> {
     if text.contains('-') {
         let expected = || {
-            format!(
+            anyhow!(
                 "{text:?}: expected a day such as 2026-11-23, or a time such as 2026-11-23T10:00:00Z (UTC)"
             )
         };
@@ -69,9 +67,9 @@ mod tests {
 
     #[test]
     fn ages_and_days_are_read() {
-        assert_eq!(age_ms("90s"), Ok(90_000));
-        assert_eq!(age_ms("2"), Ok(2 * 86_400_000));
-        assert_eq!(age_ms("3w"), Ok(21 * 86_400_000));
+        assert_eq!(age_ms("90s").unwrap(), 90_000);
+        assert_eq!(age_ms("2").unwrap(), 2 * 86_400_000);
+        assert_eq!(age_ms("3w").unwrap(), 21 * 86_400_000);
         for wrong in [
             "",
             "d",
@@ -82,9 +80,9 @@ mod tests {
         ] {
             assert!(age_ms(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(moment_ms("1970-01-02"), Ok(86_400_000));
-        assert_eq!(moment_ms("1970-01-01T10:00:00Z"), Ok(36_000_000));
-        assert_eq!(moment_ms("1970-02"), Ok(31 * 86_400_000));
+        assert_eq!(moment_ms("1970-01-02").unwrap(), 86_400_000);
+        assert_eq!(moment_ms("1970-01-01T10:00:00Z").unwrap(), 36_000_000);
+        assert_eq!(moment_ms("1970-02").unwrap(), 31 * 86_400_000);
         for wrong in [
             "20-x",
             "2026-13-01",

@@ -169,10 +169,10 @@ impl Args {
     }
 }
 
-fn parse_rate(text: &str) -> Result<f64, String> {
+fn parse_rate(text: &str) -> anyhow::Result<f64> {
     match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err("expected a positive number of pages per second".into()),
+        _ => bail!("expected a positive number of pages per second"),
     }
 }
 
@@ -494,7 +494,7 @@ mod tests {
 
     #[test]
     fn rates_are_positive_numbers() {
-        assert_eq!(parse_rate("2.5"), Ok(2.5));
+        assert_eq!(parse_rate("2.5").unwrap(), 2.5);
         for bad in ["0", "-1", "inf", "NaN", "fast"] {
             assert!(parse_rate(bad).is_err(), "{bad}");
         }

@@ -1,6 +1,7 @@
 //! `weft rights add`: adds a rule.
 
 use ::access::{Access, AccessRule, Condition};
+use anyhow::anyhow;
 
 use super::{change, print_rule};
 use crate::ask;
@@ -84,11 +85,11 @@ struct AccessArgs {
     deny: bool,
 }
 
-fn days(text: &str) -> Result<u32, String> {
+fn days(text: &str) -> anyhow::Result<u32> {
     let number = text.trim().trim_end_matches(['d', 'D']);
     number
         .parse()
-        .map_err(|_| "expected a number of days, such as 365d".to_owned())
+        .map_err(|_| anyhow!("expected a number of days, such as 365d"))
 }
 
 /// Runs `weft rights add`.

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use anyhow::ensure;
 use archive::question::{
     Answer, CONTEXT_WORDS, CONTEXT_WORDS_MAX, ConcordanceBody, ConcordanceLine, ConcordanceQuestion,
     LINES_PER_PAGE,
@@ -32,13 +33,13 @@ pub(super) struct Args {
     per_page: usize,
 }
 
-fn words(text: &str) -> Result<usize, String> {
-    let words: usize = text.parse().map_err(|error| format!("{error}"))?;
-    if (1..=CONTEXT_WORDS_MAX).contains(&words) {
-        Ok(words)
-    } else {
-        Err(format!("expected 1 to {CONTEXT_WORDS_MAX} words"))
-    }
+fn words(text: &str) -> anyhow::Result<usize> {
+    let words = text.parse()?;
+    ensure!(
+        (1..=CONTEXT_WORDS_MAX).contains(&words),
+        "expected 1 to {CONTEXT_WORDS_MAX} words"
+    );
+    Ok(words)
 }
 
 /// Prints the matches of the query. `flags` repeat the search.

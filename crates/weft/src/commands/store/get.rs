@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use cluster::ConnectSettings;
 use futures_util::TryStreamExt;
 use indicatif::ProgressBar;
@@ -57,10 +57,10 @@ pub(super) struct Args {
 struct ByteRange(Range<u64>);
 
 impl FromStr for ByteRange {
-    type Err = String;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?}: expected FIRST-LAST or FIRST-, such as 0-262143");
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let wrong = || anyhow!("{text:?}: expected FIRST-LAST or FIRST-, such as 0-262143");
         let (first, last) = text.split_once('-').ok_or_else(wrong)?;
         let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
         let first = number(first)?;

@@ -1,5 +1,6 @@
 //! Parses how long to protect an object, and formats protection.
 
+use anyhow::{anyhow, bail, ensure};
 use format::date::{DAY_MS, DateTime};
 use serde::Serialize;
 use store::{Protection, RetentionMode};
@@ -37,7 +38,7 @@ impl ProtectionBody {
 ///
 /// # Errors
 /// Fails if `text` is not a span, is empty, or is too long.
-pub(crate) fn end_of_span(text: &str) -> Result<u64, String> {
+pub(crate) fn end_of_span(text: &str) -> anyhow::Result<u64> {
     checked(text, span_end(text, system::time_ms())?, system::time_ms())
 }
 
@@ -45,17 +46,16 @@ pub(crate) fn end_of_span(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// Fails if `text` is not a date, is in the past, or is too far away.
-pub(crate) fn end_of_date(text: &str) -> Result<u64, String> {
-    if !text.contains('-') {
-        return Err(format!(
-            "{text:?}: expected a day such as 2036-01-01, or a time such as 2036-01-01T00:00:00Z (UTC)"
-        ));
-    }
+pub(crate) fn end_of_date(text: &str) -> anyhow::Result<u64> {
+    ensure!(
+        text.contains('-'),
+        "{text:?}: expected a day such as 2036-01-01, or a time such as 2036-01-01T00:00:00Z (UTC)"
+    );
     checked(text, moment_ms(text)?, system::time_ms())
 }
 
-fn span_end(text: &str, from_ms: i64) -> Result<i64, String> {
-    let expected = || format!("{text:?}: expected a span such as 36h, 30d, 2w or 10y (m is not a unit)");
+fn span_end(text: &str, from_ms: i64) -> anyhow::Result<i64> {
+    let expected = || anyhow!("{text:?}: expected a span such as 36h, 30d, 2w or 10y (m is not a unit)");
     let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(expected)?;
     let (number, unit) = text.split_at(split);
     let number: i64 = number.parse().map_err(|_| expected())?;
@@ -64,7 +64,7 @@ fn span_end(text: &str, from_ms: i64) -> Result<i64, String> {
         "d" => DAY_MS,
         "w" => 7 * DAY_MS,
         "y" => return Ok(years_later(from_ms, number.min(YEARS_MAX + 1))),
-        _ => return Err(expected()),
+        _ => bail!(expected()),
     };
     Ok(number.saturating_mul(unit_ms).saturating_add(from_ms))
 }
@@ -78,17 +78,13 @@ fn years_later(from_ms: i64, years: i64) -> i64 {
     format::date::days_of(year, month, day) * DAY_MS + from_ms.rem_euclid(DAY_MS)
 }
 
-fn checked(text: &str, end_ms: i64, now_ms: i64) -> Result<u64, String> {
-    if end_ms <= now_ms {
-        return Err(format!("{text:?} is not in the future"));
-    }
-    if end_ms > years_later(now_ms, YEARS_MAX) {
-        return Err(format!(
-            "{text:?}: at most {YEARS_MAX} years are possible; use weft store hold to keep objects \
-             indefinitely"
-        ));
-    }
-    u64::try_from(end_ms).map_err(|_| format!("{text:?} is before 1970"))
+fn checked(text: &str, end_ms: i64, now_ms: i64) -> anyhow::Result<u64> {
+    ensure!(end_ms > now_ms, "{text:?} is not in the future");
+    ensure!(
+        end_ms <= years_later(now_ms, YEARS_MAX),
+        "{text:?}: at most {YEARS_MAX} years are possible; use weft store hold to keep objects indefinitely"
+    );
+    u64::try_from(end_ms).map_err(|_| anyhow!("{text:?} is before 1970"))
 }
 
 #[cfg(test)]
@@ -106,7 +102,7 @@ mod tests {
             ("2026-12-31", "48h", "2027-01-02"),
             ("2026-01-01", "2w", "2026-01-15"),
         ] {
-            assert_eq!(span_end(span, ms(from)), Ok(ms(end)), "{from} {span}");
+            assert_eq!(span_end(span, ms(from)).unwrap(), ms(end), "{from} {span}");
         }
         for wrong in [
             "",
@@ -138,6 +134,6 @@ mod tests {
             assert!(end_of_date(wrong).is_err(), "{wrong}");
         }
         let end = u64::try_from(format::date::ms_of_iso("2036-01-01T00:00:00.000Z").unwrap()).unwrap();
-        assert_eq!(end_of_date("2036-01-01"), Ok(end));
+        assert_eq!(end_of_date("2036-01-01").unwrap(), end);
     }
 }

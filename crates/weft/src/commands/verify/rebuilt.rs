@@ -132,7 +132,7 @@ impl RebuiltArchive {
                     match copy_beginning(row, sources, stop, &mut copy)? {
                         Ok(()) => copy.flush().context("write a copy")?,
                         Err(why) => {
-                            self.unknown.push(UnknownInput::of(row, why));
+                            self.unknown.push(UnknownInput::of(row, why.to_string()));
                             continue;
                         }
                     }
@@ -155,18 +155,27 @@ impl RebuiltArchive {
     }
 }
 
+/// Why the part of an input that was loaded cannot be loaded again.
+#[derive(Debug, thiserror::Error)]
+enum BeginningError {
+    #[error("cannot be read: {0}")]
+    Unreadable(io::Error),
+    #[error("{CHANGED}")]
+    Changed,
+}
+
 /// Copies the part of an input that was loaded, if its bytes still match the digest in the ledger.
-/// Otherwise returns the reason. The input may have grown since, and may be complete by now.
+/// The outer error ends the comparison, the inner one concerns this input. The input may have grown
+/// since, and may be complete by now.
 fn copy_beginning(
     row: &LedgerRow,
     sources: &Sources,
     stop: &Stop,
     copy: &mut impl Write,
-) -> anyhow::Result<Result<(), String>> {
-    let unreadable = |error: io::Error| Ok(Err(format!("cannot be read: {error}")));
+) -> anyhow::Result<Result<(), BeginningError>> {
     let input = match sources.open(&row.location) {
         Ok(input) => input,
-        Err(error) => return unreadable(error),
+        Err(error) => return Ok(Err(BeginningError::Unreadable(error))),
     };
     let (size, known) = row.beginning();
     let mut hasher = Sha256::new();
@@ -178,9 +187,9 @@ fn copy_beginning(
         }
         let room = BUFFER_BYTES.min(usize::try_from(size - at).unwrap_or(BUFFER_BYTES));
         let bytes = match input.read_at(&mut piece[..room], at) {
-            Ok(0) => return Ok(Err(CHANGED.to_owned())),
+            Ok(0) => return Ok(Err(BeginningError::Changed)),
             Ok(bytes) => bytes,
-            Err(error) => return unreadable(error),
+            Err(error) => return Ok(Err(BeginningError::Unreadable(error))),
         };
         hasher.update(&piece[..bytes]);
         let kept = bytes.min(usize::try_from(row.bytes_done.saturating_sub(at)).unwrap_or(bytes));
@@ -188,11 +197,7 @@ fn copy_beginning(
         at += bytes as u64;
     }
     let digest = format!("sha256:{}", HEXLOWER.encode(&hasher.finalize()));
-    Ok(if digest == known {
-        Ok(())
-    } else {
-        Err(CHANGED.to_owned())
-    })
+    Ok((digest == known).then_some(()).ok_or(BeginningError::Changed))
 }
 
 /// Returns the reason if the records of a completely loaded input are now unknown.

@@ -173,7 +173,7 @@ pub(crate) fn read(file: Option<&Path>, archive: &Path) -> anyhow::Result<(PathB
     let names = NameResolver {
         user: &|name| uid(name).ok(),
         group: &|name| gid(name).ok(),
-        bucket: &|name| store::bucket::check_name(name).map_err(|error| error.to_string()),
+        bucket: &|name| Ok(store::bucket::check_name(name)?),
     };
     let rules = Rules::read(&path, &text, &names);
     Ok((path, rules.map_err(|error| WrongUse(error.to_string()))?))

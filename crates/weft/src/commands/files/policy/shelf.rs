@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use futures_util::{StreamExt, stream};
-use policy::{CopyStore, ObjectState};
+use policy::{CopyStore, CopyStoreError, ObjectState};
 use store::upkeep::right_replicas;
 use store::{ByteStream, Condition, Key, Meta, Put, Store, StoreError, Topology};
 use tokio::io::AsyncReadExt;
@@ -34,17 +34,13 @@ impl StoreShelf {
         }
     }
 
-    async fn meta(&self, key: &Key) -> Result<Option<Meta>, String> {
+    async fn meta(&self, key: &Key) -> Result<Option<Meta>, StoreError> {
         match self.store.head(key).await {
             Ok(meta) => Ok(Some(meta)),
             Err(StoreError::NotFound(_)) => Ok(None),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error),
         }
     }
-}
-
-fn key_of(address: &str) -> Result<Key, String> {
-    key::object(address).map_err(|error| error.to_string())
 }
 
 /// Bytes read from a file at a time.
@@ -79,15 +75,15 @@ fn stamp(file: &Metadata) -> (u64, [i64; 4]) {
 }
 
 impl CopyStore for StoreShelf {
-    fn find(&self, address: &str) -> Result<Option<[u8; 32]>, String> {
-        let key = key_of(address)?;
+    fn find(&self, address: &str) -> Result<Option<[u8; 32]>, CopyStoreError> {
+        let key = key::object(address)?;
         let meta = self.runtime.block_on(self.meta(&key))?;
         Ok(meta.map(|meta| meta.digests.sha256))
     }
 
-    fn put(&self, address: &str, file: File) -> Result<[u8; 32], String> {
-        let key = key_of(address)?;
-        let before = file.metadata().map_err(|error| error.to_string())?;
+    fn put(&self, address: &str, file: File) -> Result<[u8; 32], CopyStoreError> {
+        let key = key::object(address)?;
+        let before = file.metadata()?;
         self.runtime.block_on(async {
             let made = key::make_bucket(&self.store, key.bucket()).await;
             made.map_err(|error| format!("{error:#}"))?;
@@ -95,16 +91,16 @@ impl CopyStore for StoreShelf {
             let put = Put {
                 size: Some(before.len()),
                 condition: Condition::Absent,
-                versioning: versioning.map_err(|error| error.to_string())?,
+                versioning: versioning?,
                 ..Put::default()
             };
             let meta = self.store.put(&key, body(file, before), put).await;
-            Ok(meta.map_err(|error| error.to_string())?.digests.sha256)
+            Ok(meta?.digests.sha256)
         })
     }
 
-    fn verify(&self, address: &str) -> Result<Option<ObjectState>, String> {
-        let key = key_of(address)?;
+    fn verify(&self, address: &str) -> Result<Option<ObjectState>, CopyStoreError> {
+        let key = key::object(address)?;
         self.runtime.block_on(async {
             let Some(meta) = self.meta(&key).await? else {
                 return Ok(None);
@@ -116,17 +112,12 @@ impl CopyStore for StoreShelf {
         })
     }
 
-    fn get(&self, address: &str, mut into: File) -> Result<(), String> {
-        let key = key_of(address)?;
+    fn get(&self, address: &str, mut into: File) -> Result<(), CopyStoreError> {
+        let key = key::object(address)?;
         self.runtime.block_on(async {
-            let mut object = self
-                .store
-                .get(&key, None)
-                .await
-                .map_err(|error| error.to_string())?;
+            let mut object = self.store.get(&key, None).await?;
             while let Some(piece) = object.body.next().await {
-                let piece = piece.map_err(|error| error.to_string())?;
-                into.write_all(&piece).map_err(|error| error.to_string())?;
+                into.write_all(&piece?)?;
             }
             Ok(())
         })
