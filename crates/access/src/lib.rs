@@ -27,11 +27,11 @@ mod tokens;
 mod watched_file;
 
 pub use access_filter::{AccessFilter, AccessFilterId};
-pub use aclj::{AcljError, ImportedRules, import};
+pub use aclj::{AcljError, EntryError, ImportedRules, import};
 pub use file::{AccessRulesFile, FileError};
 pub use groups::{ADMIN, Groups};
 pub use key_ranges::KeyRanges;
 pub use matcher::{CaptureAttributes, Matcher};
 pub use rule::{Access, AccessRule, Condition, RuleError};
 pub use rules::AccessRules;
-pub use tokens::{TokenHolder, TokensError, TokensFile};
+pub use tokens::{TokenHolder, TokensError, TokensFault, TokensFile};

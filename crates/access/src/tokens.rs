@@ -13,6 +13,7 @@
 //! token.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -27,8 +28,36 @@ use crate::watched_file::{WatchedFile, WatchedFileError};
 pub struct TokensError {
     /// The file.
     pub path: String,
-    /// The reason, and what to do.
-    pub why: String,
+    /// The reason.
+    pub why: TokensFault,
+}
+
+/// What is wrong with the tokens, or with a change of them.
+#[derive(Debug, thiserror::Error)]
+pub enum TokensFault {
+    /// The disk failed.
+    #[error("{action}: {error}")]
+    Io {
+        /// The failed operation.
+        action: &'static str,
+        /// The error.
+        error: io::Error,
+    },
+    /// The file does not exist.
+    #[error("there is no such file")]
+    NoFile,
+    /// The file is invalid.
+    #[error("{}", .0.to_string().trim_end())]
+    Syntax(#[from] toml::de::Error),
+    /// The tokens cannot be written as TOML.
+    #[error(transparent)]
+    Write(#[from] toml::ser::Error),
+    /// No token has this name.
+    #[error("there is no token {0:?}")]
+    NoToken(String),
+    /// The end of a token is invalid.
+    #[error("{0:?} is not a date: expected one such as 2030-01-01")]
+    Date(String),
 }
 
 /// Tokens by name, given by users.
@@ -84,7 +113,7 @@ impl TokensFile {
             .0
             .read(parsed)
             .map_err(|file_error| self.file_error(file_error))?;
-        let tokens = tokens.ok_or_else(|| self.error("there is no such file".to_owned()))?;
+        let tokens = tokens.ok_or_else(|| self.error(TokensFault::NoFile))?;
         let hash = hash(token);
         let found = tokens.tokens.values().find(|token| token.hash == hash);
         let is_in_time = |token: &&Token| match &token.until {
@@ -118,7 +147,7 @@ impl TokensFile {
         until: Option<String>,
     ) -> Result<String, TokensError> {
         if let Some(text) = until.as_deref().filter(|text| rule::first_ms_of(text).is_none()) {
-            return Err(self.error(format!("{text:?} is not a date: expected one such as 2030-01-01")));
+            return Err(self.error(TokensFault::Date(text.to_owned())));
         }
         let bytes: [u8; 32] = system::random();
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -142,32 +171,35 @@ impl TokensFile {
     pub fn revoke(&self, name: &str) -> Result<(), TokensError> {
         self.change(|tokens| match tokens.remove(name) {
             Some(_) => Ok(()),
-            None => Err(format!("there is no token {name:?}")),
+            None => Err(TokensFault::NoToken(name.to_owned())),
         })
     }
 
     fn change(
         &self,
-        change: impl FnOnce(&mut BTreeMap<String, Token>) -> Result<(), String>,
+        change: impl FnOnce(&mut BTreeMap<String, Token>) -> Result<(), TokensFault>,
     ) -> Result<(), TokensError> {
         let edit = |text: &str| {
             let mut tokens = parsed(text)?;
             change(&mut tokens.tokens)?;
-            toml::to_string(&tokens).map_err(|error| error.to_string())
+            Ok(toml::to_string(&tokens)?)
         };
         self.0
             .change(edit)
             .map_err(|file_error| self.file_error(file_error))
     }
 
-    fn file_error(&self, file_error: WatchedFileError<String>) -> TokensError {
+    fn file_error(&self, file_error: WatchedFileError<TokensFault>) -> TokensError {
         self.error(match file_error {
-            WatchedFileError::Io { action, source } => format!("{action}: {source}"),
+            WatchedFileError::Io { action, source } => TokensFault::Io {
+                action,
+                error: source,
+            },
             WatchedFileError::Text(why) => why,
         })
     }
 
-    fn error(&self, why: String) -> TokensError {
+    fn error(&self, why: TokensFault) -> TokensError {
         TokensError {
             path: self.path().display().to_string(),
             why,
@@ -175,8 +207,8 @@ impl TokensFile {
     }
 }
 
-fn parsed(text: &str) -> Result<Tokens, String> {
-    toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+fn parsed(text: &str) -> Result<Tokens, TokensFault> {
+    Ok(toml::from_str(text)?)
 }
 
 fn hash(token: &str) -> String {

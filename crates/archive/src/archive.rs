@@ -15,7 +15,7 @@ use crate::cut::{Cut, CutHolder};
 use crate::cut_epochs::CutEpochs;
 use crate::facts_writer::FactsSettings;
 use crate::files::Files;
-use crate::from_facts::{FactsImport, ImportLine};
+use crate::from_facts::{FactsImport, ImportLine, ImportLineError};
 use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::own_inputs::own_inputs;
@@ -358,7 +358,7 @@ impl Archive {
     /// cannot be written to. Lines already woven are kept, and the same load continues after them.
     pub fn load_facts(
         &self,
-        lines: &mut dyn Iterator<Item = Result<ImportLine, String>>,
+        lines: &mut dyn Iterator<Item = Result<ImportLine, ImportLineError>>,
         should_continue: &mut dyn FnMut(&FactsImport) -> bool,
     ) -> Result<FactsImport, AskError> {
         self.check_everything("loading")?;

@@ -6,6 +6,7 @@
 //! tables are in a store, opening does not wait for it: a process that opens the archive to write
 //! publishes on another thread, and one that only asks does not publish.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use extract::Capture;
 use facts::{Fact, Facts, FactsError, FileDamage, Note, Settings, Source, TableSum, TakenBack};
 use index::{
-    Batch, CaptureRow, Epoch, EpochReport, Index, InputId, LedgerEntry, NewCaptures, RollBack, TakeBackError,
+    Batch, Epoch, EpochReport, Index, InputId, LedgerEntry, NewCaptures, Reread, RollBack, TakeBackError,
     TakedownOutcome, TakedownRequest,
 };
 use inputs::is_address;
@@ -82,8 +83,20 @@ pub(crate) enum EpochError {
     Note,
 }
 
-fn in_facts(error: FactsError) -> String {
-    format!("facts: {error}")
+/// Why the sizes of the tables cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SumsError {
+    #[error(transparent)]
+    Facts(#[from] FactsError),
+    #[error(transparent)]
+    Thread(#[from] io::Error),
+    #[error(
+        "the tables in {address} could not be read within {} s; try again",
+        SUMS_TIME_MAX.as_secs()
+    )]
+    Timeout { address: String },
+    #[error("reading the tables in {0} failed")]
+    Panic(String),
 }
 
 /// The tables of an open archive.
@@ -203,7 +216,7 @@ impl FactsWriter {
     pub(crate) fn apply(&self, index: &Index, batch: Batch) -> Result<EpochReport, EpochError> {
         self.in_turn(index, |noted| {
             let mut stage = |arriving: NewCaptures<'_>| {
-                let note = self.stage(arriving).map_err(in_facts)?;
+                let note = self.stage(arriving).map_err(EpochError::Facts)?;
                 Ok(noted.insert(note).to_bytes())
             };
             Ok(index.apply_with_external(batch, Some(&mut stage))?)
@@ -215,7 +228,7 @@ impl FactsWriter {
         &self,
         index: &Index,
         (id, to): (InputId, &RollBack),
-        reread: &mut dyn FnMut(&CaptureRow) -> Result<Capture, String>,
+        reread: &mut Reread<'_>,
     ) -> Result<(), E> {
         let taken_back = TakenBack {
             input_id: id.0,
@@ -234,7 +247,7 @@ impl FactsWriter {
         &self,
         index: &Index,
         asked: &TakedownRequest,
-        reread: &mut dyn FnMut(&CaptureRow) -> Result<Capture, String>,
+        reread: &mut Reread<'_>,
     ) -> Result<TakedownOutcome, E> {
         self.in_turn(index, |noted| {
             let written = Mutex::new(None);
@@ -280,7 +293,7 @@ impl FactsWriter {
                     .tables
                     .facts
                     .note_of_renamed(epoch, id.0, name)
-                    .map_err(in_facts)?;
+                    .map_err(EpochError::Facts)?;
                 Ok(noted.insert(note).to_bytes())
             };
             Ok(index.register_input_with(entry, continues, Some(&mut rename))?)
@@ -301,32 +314,27 @@ impl FactsWriter {
         self.tables.facts.stage(arriving.epoch.0, &facts)
     }
 
-    /// Returns the sizes of the tables. The error is a text for people.
-    pub(crate) fn sums(&self) -> Result<Vec<TableSum>, String> {
+    /// Returns the sizes of the tables.
+    pub(crate) fn sums(&self) -> Result<Vec<TableSum>, SumsError> {
         let Some(address) = &self.tables.address else {
-            return self.tables.facts.sums().map_err(|error| error.to_string());
+            return Ok(self.tables.facts.sums()?);
         };
-        let late = || {
-            let seconds = SUMS_TIME_MAX.as_secs();
-            format!("the tables in {address} could not be read within {seconds} s; try again")
+        let late = || SumsError::Timeout {
+            address: address.clone(),
         };
         // Another question would wait just as long, and then start a second read.
         let mut waiting = self.late_sums.try_lock_for(SUMS_TIME_MAX).ok_or_else(late)?;
         let answer = match waiting.take() {
             Some(answer) => answer,
-            None => self
-                .tables
-                .clone()
-                .sums_in_thread()
-                .map_err(|error| error.to_string())?,
+            None => self.tables.clone().sums_in_thread()?,
         };
         match answer.recv_timeout(SUMS_TIME_MAX) {
-            Ok(sums) => sums.map_err(|error| error.to_string()),
+            Ok(sums) => Ok(sums?),
             Err(RecvTimeoutError::Timeout) => {
                 *waiting = Some(answer);
                 Err(late())
             }
-            Err(RecvTimeoutError::Disconnected) => Err(format!("reading the tables in {address} failed")),
+            Err(RecvTimeoutError::Disconnected) => Err(SumsError::Panic(address.clone())),
         }
     }
 }
@@ -374,7 +382,7 @@ impl Tables {
     }
 
     /// Reads the sizes of the tables on a separate thread.
-    fn sums_in_thread(self: Arc<Tables>) -> std::io::Result<LateSums> {
+    fn sums_in_thread(self: Arc<Tables>) -> io::Result<LateSums> {
         let (sender, receiver) = sync_channel(1);
         in_thread(move || {
             // The receiver is gone if the archive was closed.
@@ -384,7 +392,7 @@ impl Tables {
     }
 }
 
-fn in_thread(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+fn in_thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new()
         .name("facts".into())
         .spawn(work)

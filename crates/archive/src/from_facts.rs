@@ -6,6 +6,7 @@
 //! was, and an input that the archive already has adds nothing.
 
 use std::collections::HashSet;
+use std::io;
 use std::time::Instant;
 
 use extract::{Capture, LinkScope};
@@ -38,6 +39,27 @@ pub enum ImportLine {
     Capture(Box<Capture>),
     /// The last line. If it is missing, the lines are incomplete.
     End,
+}
+
+/// Why the next line cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportLineError {
+    /// The program that reads the tables returns no line.
+    #[error("read from {program}: {error}")]
+    Read {
+        /// The program.
+        program: &'static str,
+        /// The error of the pipe.
+        error: io::Error,
+    },
+    /// Its line is not an [`ImportLine`].
+    #[error("bad line from {program}: {error}")]
+    Syntax {
+        /// The program.
+        program: &'static str,
+        /// The error of the parser.
+        error: serde_json::Error,
+    },
 }
 
 /// An input in the ledger of the tables.
@@ -98,7 +120,7 @@ impl FactsImport {
 /// woven, and the next load continues there.
 pub(crate) fn apply_lines(
     open: &OpenArchive,
-    lines: &mut dyn Iterator<Item = Result<ImportLine, String>>,
+    lines: &mut dyn Iterator<Item = Result<ImportLine, ImportLineError>>,
     should_continue: &mut dyn FnMut(&FactsImport) -> bool,
 ) -> Result<FactsImport, AskError> {
     open.writable()?;
@@ -160,7 +182,7 @@ impl<'a> Import<'a> {
 
     fn all(
         &mut self,
-        lines: &mut dyn Iterator<Item = Result<ImportLine, String>>,
+        lines: &mut dyn Iterator<Item = Result<ImportLine, ImportLineError>>,
         should_continue: &mut dyn FnMut(&FactsImport) -> bool,
     ) -> Result<(), AskError> {
         let mut is_whole = false;

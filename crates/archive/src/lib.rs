@@ -53,7 +53,7 @@ pub use crash::{CRASH_POINTS, POSTING_CRASH_POINTS};
 pub use cut::Cut;
 pub use error::{AskError, ErrorCode, OpenError};
 pub use extract::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText};
-pub use from_facts::{FactInput, FactsImport, ImportLine, QuarantinedSpan};
+pub use from_facts::{FactInput, FactsImport, ImportLine, ImportLineError, QuarantinedSpan};
 pub use index::{TakedownRules, refusal};
 pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};
 pub use one_input::{Counts, OneInput, Part, Parts};

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use crate::cut_epochs::CutEpochs;
 use crate::facts_writer::{FactsSettings, OpenMode};
 use crate::files::{ArchiveSettings, FORMAT, Files};
-use crate::from_facts::{self, FactsImport, ImportLine};
+use crate::from_facts::{self, FactsImport, ImportLine, ImportLineError};
 use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::open_archive::OpenArchive;
@@ -101,7 +101,7 @@ impl Owner {
         let in_runner = open.clone();
         let runner = open
             .jobs
-            .start(move |job| load::run(&in_runner, job).map_err(|error| error.to_string()))
+            .start(move |job| load::run(&in_runner, job))
             .map_err(|source| OpenError::io("start the jobs of", files.dir(), source))?;
         let mut owner = Owner {
             open: Some(open.clone()),
@@ -155,7 +155,7 @@ impl Owner {
 
     pub(crate) fn load_facts(
         &self,
-        lines: &mut dyn Iterator<Item = Result<ImportLine, String>>,
+        lines: &mut dyn Iterator<Item = Result<ImportLine, ImportLineError>>,
         should_continue: &mut dyn FnMut(&FactsImport) -> bool,
     ) -> Result<FactsImport, AskError> {
         from_facts::apply_lines(self.opened()?, lines, should_continue)

@@ -38,6 +38,17 @@ pub enum Line {
     Bad(Defect),
 }
 
+/// Why a line cannot be split into fields.
+#[derive(Debug, thiserror::Error)]
+enum FieldsError {
+    #[error("its JSON cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("found {found} columns, expected the {expected} that the first line names")]
+    Named { found: usize, expected: usize },
+    #[error("found {0} columns, expected 9, 10 or 11, or a key, a time and JSON")]
+    Unnamed(usize),
+}
+
 /// Parses the lines of one index, one after the other.
 #[derive(Debug, Default)]
 pub struct LineReader {
@@ -69,16 +80,14 @@ impl LineReader {
         }
         let fields = match self.fields(text) {
             Ok(fields) => fields,
-            Err(why) => return bad(why),
+            Err(error) => return bad(error.to_string()),
         };
         fields.into_line()
     }
 
-    fn fields<'l>(&self, text: &'l str) -> Result<Fields<'l>, String> {
+    fn fields<'l>(&self, text: &'l str) -> Result<Fields<'l>, FieldsError> {
         if let Some((time, json)) = split_cdxj(text) {
-            let object: Map<String, Value> =
-                serde_json::from_str(json).map_err(|error| format!("its JSON cannot be read: {error}"))?;
-            return Ok(Fields::of_object(time, &object));
+            return Ok(Fields::of_object(time, &serde_json::from_str(json)?));
         }
         let words: Vec<&str> = text.split_whitespace().collect();
         let Some(columns) = &self.columns else {
@@ -92,18 +101,17 @@ impl LineReader {
         };
         match values {
             Some(values) => Ok(Fields::of_columns(&columns, &values)),
-            None => Err(format!(
-                "found {} columns, expected the {} that the first line names",
-                words.len(),
-                columns.len()
-            )),
+            None => Err(FieldsError::Named {
+                found: words.len(),
+                expected: columns.len(),
+            }),
         }
     }
 }
 
 /// Returns the fields of a line without named columns. The number of words determines the columns,
 /// unless a column contains blanks.
-fn unnamed<'l>(text: &'l str, words: &[&'l str]) -> Result<Fields<'l>, String> {
+fn unnamed<'l>(text: &'l str, words: &[&'l str]) -> Result<Fields<'l>, FieldsError> {
     let layouts = COLUMNS.map(|names| names.split(' ').collect::<Vec<_>>());
     let exact = layouts.iter().find(|names| names.len() == words.len());
     // Some crawlers wrote other text as status, so the status is not checked.
@@ -120,10 +128,7 @@ fn unnamed<'l>(text: &'l str, words: &[&'l str]) -> Result<Fields<'l>, String> {
     match (found, exact) {
         (Some((columns, values)), _) => Ok(Fields::of_columns(columns, &values)),
         (None, Some(columns)) => Ok(Fields::of_columns(columns, words)),
-        (None, None) => Err(format!(
-            "found {} columns, expected 9, 10 or 11, or a key, a time and JSON",
-            words.len()
-        )),
+        (None, None) => Err(FieldsError::Unnamed(words.len())),
     }
 }
 
@@ -246,15 +251,15 @@ fn digest_text(digest: &str) -> String {
 /// is posted, or `None` if it has no capture.
 ///
 /// # Errors
-/// For an invalid line, the reason.
-pub fn kept_lines(index: &[u8]) -> Vec<Result<Option<String>, String>> {
+/// For an invalid line, the defect.
+pub fn kept_lines(index: &[u8]) -> Vec<Result<Option<String>, Defect>> {
     let mut reader = LineReader::default();
     let lines = index.split(|byte| *byte == b'\n');
     lines
         .map(|line| match reader.read(line) {
             Line::Capture(line) => Ok(Some(line_text(&line))),
             Line::Head | Line::Nothing => Ok(None),
-            Line::Bad(defect) => Err(defect.detail),
+            Line::Bad(defect) => Err(defect),
         })
         .collect()
 }

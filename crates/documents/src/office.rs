@@ -2,10 +2,11 @@
 //! are read.
 
 use extract::{DocumentFormat, DocumentText};
+use zip::result::ZipError;
 
 use crate::bounded::Bounded;
-use crate::package::{Package, first_text};
-use crate::xml_text::{self, Rules};
+use crate::package::{Package, PartError, first_text};
+use crate::xml_text::{self, Rules, XmlError};
 
 /// Part of Office Open XML with title and language.
 const CORE: &str = "docProps/core.xml";
@@ -69,11 +70,30 @@ const BOOK: Rules = Rules {
     blanks: &["td", "th"],
 };
 
+/// Why a document has no text.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OfficeError {
+    #[error(transparent)]
+    Package(#[from] ZipError),
+    #[error(transparent)]
+    Part(#[from] PartError),
+    #[error("{0} {1}")]
+    Xml(String, XmlError),
+    #[error("none of the parts that have its text is there")]
+    NoText,
+    #[error("{CONTAINER} names no list of parts")]
+    NoList,
+    #[error("{0} is not there")]
+    NoPart(String),
+    #[error("a PDF is no package")]
+    Pdf,
+}
+
 /// Reads a document.
 ///
 /// # Errors
-/// The reason why it has no text.
-pub(crate) fn read(format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, String> {
+/// [`OfficeError`].
+pub(crate) fn read(format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, OfficeError> {
     let mut package = Package::open(bytes)?;
     match format {
         DocumentFormat::Docx => {
@@ -103,7 +123,7 @@ pub(crate) fn read(format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText,
             })
         }
         DocumentFormat::Epub => book(&mut package),
-        DocumentFormat::Pdf => Err("a PDF is no package".to_owned()),
+        DocumentFormat::Pdf => Err(OfficeError::Pdf),
     }
 }
 
@@ -121,7 +141,7 @@ fn of_parts(
     parts: &[String],
     rules: Rules,
     described: impl Fn(&mut Package<'_>) -> (String, String),
-) -> Result<DocumentText, String> {
+) -> Result<DocumentText, OfficeError> {
     let mut text = Bounded::default();
     let (mut is_there, mut failure) = (false, None);
     for name in parts {
@@ -133,16 +153,16 @@ fn of_parts(
             Ok(None) => continue,
             Ok(Some(xml)) => {
                 let read = xml_text::read(&xml, rules, &mut text);
-                failure = failure.or(read.err().map(|error| format!("{name} {error}")));
+                failure = failure.or(read.err().map(|error| OfficeError::Xml(name.clone(), error)));
             }
-            Err(error) => failure = failure.or(Some(error)),
+            Err(error) => failure = failure.or(Some(error.into())),
         }
         is_there = true;
         text.push("\n");
     }
     match failure {
         Some(failure) if text.is_blank() => return Err(failure),
-        None if !is_there => return Err("none of the parts that have its text is there".to_owned()),
+        None if !is_there => return Err(OfficeError::NoText),
         _ => {}
     }
     let (title, language) = described(package);
@@ -155,14 +175,14 @@ fn of_parts(
 }
 
 /// Reads an EPUB: its parts in the order of its spine.
-fn book(package: &mut Package<'_>) -> Result<DocumentText, String> {
+fn book(package: &mut Package<'_>) -> Result<DocumentText, OfficeError> {
     let container = package.part(CONTAINER)?.unwrap_or_default();
     let list = attributes(&container, "rootfile")
         .find_map(|mut found| found.take("full-path"))
-        .ok_or_else(|| format!("{CONTAINER} names no list of parts"))?;
-    let opf = package
-        .part(&list)?
-        .ok_or_else(|| format!("{list} is not there"))?;
+        .ok_or(OfficeError::NoList)?;
+    let Some(opf) = package.part(&list)? else {
+        return Err(OfficeError::NoPart(list));
+    };
     let folder = list.rsplit_once('/').map_or("", |(folder, _)| folder);
     let items: Vec<(String, String)> = attributes(&opf, "item")
         .filter_map(|mut item| Some((item.take("id")?, item.take("href")?)))

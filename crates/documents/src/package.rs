@@ -1,8 +1,9 @@
 //! Packages: ZIP files of XML parts, such as office files and EPUB.
 
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 
 use zip::ZipArchive;
+use zip::result::ZipError;
 
 use crate::bounded::Bounded;
 use crate::xml_text::{self, Rules};
@@ -21,15 +22,25 @@ pub(crate) struct Package<'a> {
     bytes_left: u64,
 }
 
+/// Why a part of a package cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PartError {
+    #[error("{0}: {1}")]
+    Open(String, ZipError),
+    #[error("{0}: {1}")]
+    Unpack(String, io::Error),
+    #[error("{name} unpacks to more than {bytes_max} bytes")]
+    Length { name: String, bytes_max: u64 },
+}
+
 impl<'a> Package<'a> {
     /// Opens a package.
     ///
     /// # Errors
     /// If it is no ZIP file.
-    pub(crate) fn open(bytes: &'a [u8]) -> Result<Package<'a>, String> {
-        let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
+    pub(crate) fn open(bytes: &'a [u8]) -> Result<Package<'a>, ZipError> {
         Ok(Package {
-            zip,
+            zip: ZipArchive::new(Cursor::new(bytes))?,
             bytes_left: PACKAGE_BYTES_MAX,
         })
     }
@@ -53,19 +64,22 @@ impl<'a> Package<'a> {
     ///
     /// # Errors
     /// If it cannot be unpacked or is too long.
-    pub(crate) fn part(&mut self, name: &str) -> Result<Option<String>, String> {
+    pub(crate) fn part(&mut self, name: &str) -> Result<Option<String>, PartError> {
         let most = PART_BYTES_MAX.min(self.bytes_left);
         let part = match self.zip.by_name(name) {
             Ok(part) => part,
-            Err(zip::result::ZipError::FileNotFound) => return Ok(None),
-            Err(error) => return Err(format!("{name}: {error}")),
+            Err(ZipError::FileNotFound) => return Ok(None),
+            Err(error) => return Err(PartError::Open(name.to_owned(), error)),
         };
         let mut bytes = Vec::new();
         part.take(most + 1)
             .read_to_end(&mut bytes)
-            .map_err(|error| format!("{name}: {error}"))?;
+            .map_err(|error| PartError::Unpack(name.to_owned(), error))?;
         if bytes.len() as u64 > most {
-            return Err(format!("{name} unpacks to more than {most} bytes"));
+            return Err(PartError::Length {
+                name: name.to_owned(),
+                bytes_max: most,
+            });
         }
         self.bytes_left -= bytes.len() as u64;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))

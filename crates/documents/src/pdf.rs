@@ -7,19 +7,31 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use extract::DocumentText;
-use pdf_extract::{ConvertToFmt, Dictionary, Document, Object, PlainTextOutput, output_doc};
+use pdf_extract::{ConvertToFmt, Dictionary, Document, Object, OutputError, PlainTextOutput, output_doc};
 
 use crate::bounded::Bounded;
 use crate::package::title_of_rdf;
 
+/// Why a PDF has no text.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PdfError {
+    /// It is damaged or encrypted.
+    #[error(transparent)]
+    Load(#[from] pdf_extract::Error),
+    #[error(transparent)]
+    Text(OutputError),
+    #[error("its parser panicked")]
+    Panic,
+}
+
 /// Reads a PDF.
 ///
 /// # Errors
-/// The reason why it has no text, for example damage or encryption.
-pub(crate) fn read(bytes: &[u8]) -> Result<DocumentText, String> {
-    let mut pdf = Document::load_mem(bytes).map_err(|error| error.to_string())?;
+/// [`PdfError`].
+pub(crate) fn read(bytes: &[u8]) -> Result<DocumentText, PdfError> {
+    let mut pdf = Document::load_mem(bytes)?;
     if pdf.is_encrypted() {
-        pdf.decrypt("").map_err(|error| error.to_string())?;
+        pdf.decrypt("")?;
     }
     let mut text = Bounded::default();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -29,20 +41,18 @@ pub(crate) fn read(bytes: &[u8]) -> Result<DocumentText, String> {
     // Text before an unreadable page still counts.
     let failure = match outcome {
         Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(error.to_string()),
-        Err(_) => Some("its parser panicked".to_owned()),
+        Ok(Err(error)) => Some(PdfError::Text(error)),
+        Err(_) => Some(PdfError::Panic),
     };
-    if let Some(failure) = &failure
-        && text.is_blank()
-    {
-        return Err(failure.clone());
+    match failure {
+        Some(failure) if text.is_blank() => Err(failure),
+        failure => Ok(DocumentText {
+            title: title(&pdf),
+            truncated: failure.is_some() || text.is_full(),
+            text: text.into_text(),
+            language: language(&pdf),
+        }),
     }
-    Ok(DocumentText {
-        title: title(&pdf),
-        truncated: failure.is_some() || text.is_full(),
-        text: text.into_text(),
-        language: language(&pdf),
-    })
 }
 
 struct Writer<'a>(&'a mut Bounded);

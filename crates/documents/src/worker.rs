@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use extract::{DocumentFormat, DocumentText};
+use extract::DocumentFormat;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -91,8 +91,9 @@ fn wait_for_the_end(socket: &UnixStream) -> io::Result<()> {
 fn answer_all(mut socket: UnixStream) -> io::Result<()> {
     while let Some((format, document)) = protocol::asked(&mut socket)? {
         let found = catch_unwind(AssertUnwindSafe(|| read(format, &document)));
-        let found = found.unwrap_or_else(|panic| Err(format!("its parser panicked: {}", message(&*panic))));
-        protocol::answer(&mut socket, &Answer(found))?;
+        let found =
+            found.unwrap_or_else(|panic| Answer(Err(format!("its parser panicked: {}", message(&*panic)))));
+        protocol::answer(&mut socket, &found)?;
     }
     Ok(())
 }
@@ -103,9 +104,9 @@ fn message(panic: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("without a message")
 }
 
-fn read(format: DocumentFormat, document: &[u8]) -> Result<DocumentText, String> {
-    match format {
-        DocumentFormat::Pdf => pdf::read(document),
-        _ => office::read(format, document),
-    }
+fn read(format: DocumentFormat, document: &[u8]) -> Answer {
+    Answer(match format {
+        DocumentFormat::Pdf => pdf::read(document).map_err(|error| error.to_string()),
+        _ => office::read(format, document).map_err(|error| error.to_string()),
+    })
 }

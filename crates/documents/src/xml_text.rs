@@ -24,11 +24,19 @@ impl Rules {
     }
 }
 
+/// A document is not well-formed.
+#[derive(Debug, thiserror::Error)]
+#[error("at byte {position}: {error}")]
+pub(crate) struct XmlError {
+    position: u64,
+    error: quick_xml::Error,
+}
+
 /// Adds the text of a document to `out`. Reads a malformed document up to the error.
 ///
 /// # Errors
-/// Position and reason of the first XML error.
-pub(crate) fn read(xml: &str, rules: Rules, out: &mut Bounded) -> Result<(), String> {
+/// The first XML error.
+pub(crate) fn read(xml: &str, rules: Rules, out: &mut Bounded) -> Result<(), XmlError> {
     let mut reader = Reader::from_str(xml);
     let config = reader.config_mut();
     config.check_end_names = false;
@@ -37,9 +45,10 @@ pub(crate) fn read(xml: &str, rules: Rules, out: &mut Bounded) -> Result<(), Str
     // Numbers of open elements with text, and of open skipped elements.
     let (mut texts, mut skipped) = (0_usize, 0_usize);
     while !out.is_full() {
-        let event = reader
-            .read_event()
-            .map_err(|error| format!("at byte {}: {error}", reader.error_position()))?;
+        let event = reader.read_event().map_err(|error| XmlError {
+            position: reader.error_position(),
+            error,
+        })?;
         let is_text = skipped == 0 && (texts > 0 || rules.texts.is_empty());
         match event {
             Event::Start(element) => {

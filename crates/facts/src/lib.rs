@@ -62,7 +62,7 @@ pub use field::{Field, Kind};
 pub use local::LocalFileStore;
 pub use note::{Note, TakenBack};
 #[cfg(any(test, feature = "reader"))]
-pub use reader::{ReadRow, read_table, table_as_text};
+pub use reader::{ReadRow, ReadTableError, TableFault, read_table, table_as_text};
 pub use row_stream::{RowStream, RowStreamError};
 pub use rows::{Column, Row, Values};
 pub use table_rows::TableRows;

@@ -10,3 +10,6 @@ mod date_text;
 pub mod file_name;
 pub mod number;
 pub mod terminal;
+mod value;
+
+pub use value::ParseValueError;

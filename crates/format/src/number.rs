@@ -1,5 +1,7 @@
 //! Human-readable counts, sizes, durations and rates, the same on the terminal and in the browser.
 
+use crate::ParseValueError;
+
 /// Formats a count: `1234567` becomes `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -65,9 +67,9 @@ pub fn per_second(number: u64, ms: u64) -> u64 {
 /// Parses human-readable bytes: `4096`, `64k`, `1.5M`, `2G`, `10 GiB`, in units of 1,024.
 ///
 /// # Errors
-/// Returns the expected format if the text is not a number of bytes.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let expected = || format!("{text:?}: expected bytes, such as 500000, 64k, 1.5M or 2G");
+/// [`ParseValueError`] if the text is not a number of bytes.
+pub fn parse_bytes(text: &str) -> Result<u64, ParseValueError> {
+    let expected = || ParseValueError::new("", text, "bytes, such as 500000, 64k, 1.5M or 2G");
     let lower = text.trim().to_ascii_lowercase();
     let bare = lower.trim_end_matches("ib").trim_end_matches('b');
     let (number, shift) = match bare.chars().last() {

@@ -84,6 +84,9 @@ pub enum OpenError {
     Snapshot(#[from] SnapshotError),
 }
 
+/// The error of a function that the caller provides, for example one that reads a capture again.
+pub type CallerError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Advice for a damaged index. Most tables cannot be rebuilt from the others.
 const WHAT_TO_DO: &str =
     "`weft verify` lists all damage; restore a copy of the archive, or load its inputs into a new one";
@@ -168,7 +171,7 @@ pub enum ApplyError {
     Snapshot(#[from] SnapshotError),
     /// The external files of the epoch could not be written, so there is no epoch.
     #[error("{0}")]
-    External(String),
+    External(CallerError),
     /// Any other error of the file system or the engine.
     #[error("{doing} the index in {dir}: {detail}")]
     Engine {

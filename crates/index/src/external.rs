@@ -7,7 +7,7 @@
 use extract::Capture;
 
 use crate::cut::Cut;
-use crate::error::SnapshotError;
+use crate::error::{CallerError, SnapshotError};
 use crate::ids::{Epoch, InputId};
 use crate::ledger::LedgerEntry;
 use crate::tables::Table;
@@ -51,11 +51,11 @@ impl<'a> NewCaptures<'a> {
     }
 }
 
-/// Writes the external files of an epoch. Returns the note, or the reason of the failure.
-pub type WriteExternal<'a> = dyn FnMut(NewCaptures<'_>) -> Result<Vec<u8>, String> + 'a;
+/// Writes the external files of an epoch. Returns the note.
+pub type WriteExternal<'a> = dyn FnMut(NewCaptures<'_>) -> Result<Vec<u8>, CallerError> + 'a;
 
-/// Returns the note to commit when an input is renamed, or the reason of the failure.
-pub type NoteRenamed<'a> = dyn FnMut(InputId, &str) -> Result<Vec<u8>, String> + 'a;
+/// Returns the note to commit when an input is renamed.
+pub type NoteRenamed<'a> = dyn FnMut(InputId, &str) -> Result<Vec<u8>, CallerError> + 'a;
 
 /// Returns the last note.
 pub(crate) fn read(cut: &Cut) -> Result<Option<Vec<u8>>, SnapshotError> {

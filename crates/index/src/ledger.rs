@@ -50,11 +50,16 @@ impl std::fmt::Display for InputState {
     }
 }
 
+/// A text is not the state of an input.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown input state: {0:?}")]
+pub struct ParseInputStateError(String);
+
 impl std::str::FromStr for InputState {
-    type Err = String;
+    type Err = ParseInputStateError;
 
     /// Parses the format of `Display`.
-    fn from_str(text: &str) -> Result<InputState, String> {
+    fn from_str(text: &str) -> Result<InputState, ParseInputStateError> {
         let reason = |text: &str| Some(text.strip_prefix("failed(")?.strip_suffix(')')?.to_owned());
         match text {
             "pending" => Ok(InputState::Pending),
@@ -64,7 +69,7 @@ impl std::str::FromStr for InputState {
             "forgotten" => Ok(InputState::Forgotten),
             _ => match reason(text) {
                 Some(reason) => Ok(InputState::Failed { reason }),
-                None => Err(format!("unknown input state: {text:?}")),
+                None => Err(ParseInputStateError(text.to_owned())),
             },
         }
     }

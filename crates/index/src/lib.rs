@@ -71,15 +71,15 @@ mod writer;
 pub use bucket::{anchor_weight, inlinks_bucket};
 pub use check::{Damage, IndexCheck};
 pub use crash::{CRASH_POINTS, PURGING_CRASH_POINTS, REBUILDING_CRASH_POINTS, UNDOING_CRASH_POINTS};
-pub use dump::{Details, DumpFormat, DumpRange, View};
+pub use dump::{Details, DumpFormat, DumpNameError, DumpRange, View};
 pub use epoch::{Batch, ChangedPage, ChangedPast, EpochReport, PageChange};
-pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
+pub use error::{ApplyError, CallerError, DumpError, OpenError, SnapshotError};
 pub use external::{NewCaptures, NoteRenamed, WriteExternal};
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use ids::{Epoch, InputId};
 pub use ledger::{
-    DigestProgress, InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry, digest_of_beginning,
-    digested_beginning,
+    DigestProgress, InputProgress, InputState, LedgerEntry, NO_CONTENT, ParseInputStateError,
+    QuarantineEntry, digest_of_beginning, digested_beginning,
 };
 pub use rebuild::{RebuildError, RebuildReport, RebuiltTable};
 pub use recount::Recount;
@@ -97,8 +97,8 @@ pub use views::captures::{refusal, refusal_of_key};
 pub use views::index_lines::{describes, is_same_place};
 pub use writer::lost_epochs_text;
 pub use writer::{
-    Index, NoteTakenDown, RemovedLines, Reread, RollBack, TakeBackError, TakedownOutcome, TakedownPreview,
-    TakedownRequest,
+    Index, NoteTakenDown, RemovedLines, Reread, RereadError, RollBack, TakeBackError, TakedownOutcome,
+    TakedownPreview, TakedownRequest,
 };
 
 #[cfg(test)]

@@ -18,6 +18,17 @@ use super::{glob, list};
 
 type StatResult = io::Result<Option<InputStat>>;
 
+/// Why the inputs below an address cannot be listed.
+#[derive(Debug, thiserror::Error)]
+enum ListingError {
+    #[error(transparent)]
+    Source(io::Error),
+    #[error("no such input")]
+    Unsupported,
+    #[error("cannot be listed: {0}")]
+    List(io::Error),
+}
+
 impl Discovery<'_> {
     /// Takes an argument of a load.
     pub(super) fn address(&mut self, address: &str) {
@@ -85,19 +96,19 @@ impl Discovery<'_> {
         }
     }
 
-    /// Lists everything below `folder`. The error says why that failed.
-    fn listing(&self, folder: &str) -> Result<Vec<(String, InputStat)>, String> {
-        let source = self.sources.of(folder).map_err(|error| error.to_string())?;
+    /// Lists everything below `folder`.
+    fn listing(&self, folder: &str) -> Result<Vec<(String, InputStat)>, ListingError> {
+        let source = self.sources.of(folder).map_err(ListingError::Source)?;
         source.list(folder).map_err(|error| match error.kind() {
-            ErrorKind::Unsupported => "no such input".to_owned(),
-            _ => format!("cannot be listed: {error}"),
+            ErrorKind::Unsupported => ListingError::Unsupported,
+            _ => ListingError::List(error),
         })
     }
 
     fn address_folder(&mut self, address: &str) {
         let folder = format!("{}/", address.trim_end_matches('/'));
         match self.listing(&folder) {
-            Err(problem) => self.no_object(address, problem),
+            Err(error) => self.no_object(address, error.to_string()),
             Ok(below) if below.is_empty() => {
                 let hint =
                     format!("no such input, and none below it; for all names that begin so: {address}*");
@@ -148,7 +159,7 @@ impl Discovery<'_> {
         }
         let below = match self.listing(&folder) {
             Ok(below) => below,
-            Err(problem) => return self.no_object(address, problem),
+            Err(error) => return self.no_object(address, error.to_string()),
         };
         let pattern = match glob::parts_of(&parts[literal..]) {
             Ok(pattern) => pattern,

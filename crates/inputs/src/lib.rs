@@ -45,7 +45,7 @@ pub use exchanges::{Exchanges, RequestMethod, early_answers};
 pub use file::{FileVersion, open_file};
 pub use index_file::{IndexLines, NumberedLine, is_index_name};
 pub use load_input::LoadInput;
-pub use package::{ListedPage, MAIN_LIST, Packages, PageLine, PageLines, package_of};
+pub use package::{ListedPage, MAIN_LIST, Packages, PageLine, PageLineError, PageLines, package_of};
 pub use package::{
     PackagePart, is_local_member, is_package, is_unfinished_package, package_parts, without_secrets,
 };

@@ -31,6 +31,6 @@ pub use hosts::{Hosts, Misaddressed};
 pub use limits::{
     ConnectionLimiter, ConnectionPermit, IdleLimit, Limits, Permit, Permits, RequestInProgress,
 };
-pub use listen_address::ListenAddress;
+pub use listen_address::{ListenAddress, ParseListenAddressError};
 pub use port::{Port, PortSettings};
 pub use tls::{Security, TlsError, TlsFiles, TlsSession};

@@ -1,5 +1,6 @@
 //! An address to listen on, as users write it.
 
+use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
@@ -12,16 +13,24 @@ pub struct ListenAddress {
     pub host: String,
 }
 
-impl FromStr for ListenAddress {
-    type Err = String;
+/// Why a text is not an address to listen on.
+#[derive(Debug, thiserror::Error)]
+pub enum ParseListenAddressError {
+    /// The text has another form, or the host has no address.
+    #[error("{0}; expected HOST:PORT, such as 127.0.0.1:8080")]
+    Resolve(io::Error),
+    /// The system returned no address of the host.
+    #[error("expected HOST:PORT, such as 127.0.0.1:8080")]
+    NoAddress,
+}
 
-    /// Parses `HOST:PORT`. The error names the expected form.
-    fn from_str(text: &str) -> Result<ListenAddress, String> {
-        let expected = "expected HOST:PORT, such as 127.0.0.1:8080";
-        let mut addresses = text
-            .to_socket_addrs()
-            .map_err(|error| format!("{error}; {expected}"))?;
-        let address = addresses.next().ok_or_else(|| expected.to_owned())?;
+impl FromStr for ListenAddress {
+    type Err = ParseListenAddressError;
+
+    /// Parses `HOST:PORT`.
+    fn from_str(text: &str) -> Result<ListenAddress, ParseListenAddressError> {
+        let mut addresses = text.to_socket_addrs().map_err(ParseListenAddressError::Resolve)?;
+        let address = addresses.next().ok_or(ParseListenAddressError::NoAddress)?;
         let host = text.rsplit_once(':').map_or(text, |(host, _)| host).to_owned();
         Ok(ListenAddress { address, host })
     }

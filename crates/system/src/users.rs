@@ -59,29 +59,36 @@ pub fn own_name() -> String {
     user_name(uid).unwrap_or_else(|| uid.to_string())
 }
 
+/// A text is neither a number nor a name of this system.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AccountError {
+    /// There is no such user.
+    #[error("this system has no user {0:?}: give the number")]
+    User(String),
+    /// There is no such group.
+    #[error("this system has no group {0:?}: give the number")]
+    Group(String),
+}
+
 /// Returns the id of a user given by name or number.
 ///
 /// # Errors
-/// Fails if the system knows no such user and the text is not a number.
-pub fn uid(text: &str) -> Result<u32, String> {
+/// [`AccountError::User`].
+pub fn uid(text: &str) -> Result<u32, AccountError> {
     match User::from_name(text) {
         Ok(Some(user)) => Ok(user.uid.as_raw()),
-        _ => text
-            .parse()
-            .map_err(|_| format!("this system has no user {text:?}: give the number")),
+        _ => text.parse().map_err(|_| AccountError::User(text.to_owned())),
     }
 }
 
 /// Returns the id of a group given by name or number.
 ///
 /// # Errors
-/// Fails if the system knows no such group and the text is not a number.
-pub fn gid(text: &str) -> Result<u32, String> {
+/// [`AccountError::Group`].
+pub fn gid(text: &str) -> Result<u32, AccountError> {
     match Group::from_name(text) {
         Ok(Some(group)) => Ok(group.gid.as_raw()),
-        _ => text
-            .parse()
-            .map_err(|_| format!("this system has no group {text:?}: give the number")),
+        _ => text.parse().map_err(|_| AccountError::Group(text.to_owned())),
     }
 }
 
@@ -97,6 +104,7 @@ mod tests {
         assert_eq!(names.group(3_999_999_999), "3999999999");
         assert_eq!(uid("root"), Ok(0));
         assert_eq!(gid("3999999999"), Ok(3_999_999_999));
-        assert!(uid("no such user").unwrap_err().contains("give the number"));
+        let error = uid("no such user").unwrap_err();
+        assert!(error.to_string().contains("give the number"));
     }
 }

@@ -56,7 +56,7 @@ pub fn run(bytes: &[u8]) {
                     "{kept:?} is parsed to another line"
                 );
             }
-            Err(why) => assert!(!why.is_empty(), "a line is refused without a reason"),
+            Err(defect) => assert!(!defect.detail.is_empty(), "a line is refused without a reason"),
         }
     }
 }

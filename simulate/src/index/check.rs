@@ -94,7 +94,7 @@ fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
         ]
         .join("\t")
     };
-    let captures = facts::read_table(&tables.join("captures"), None)?;
+    let captures = facts::read_table(&tables.join("captures"), None).map_err(|error| error.to_string())?;
     let mut found: Vec<String> = captures.iter().map(line).collect();
     found.sort_unstable();
     wanted.sort_unstable();
@@ -105,7 +105,7 @@ fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
             &wanted.join("\n"),
         ));
     }
-    let links = facts::read_table(&tables.join("links"), None)?;
+    let links = facts::read_table(&tables.join("links"), None).map_err(|error| error.to_string())?;
     let linked: BTreeSet<(String, String)> = links
         .iter()
         .map(|row| (text(row, "source_surtkey"), text(row, "target_surtkey")))

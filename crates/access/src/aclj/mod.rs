@@ -23,14 +23,31 @@ pub struct ImportedRules {
 }
 
 /// An invalid line.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct AcljError {
     /// Number of the line, counted from 1.
     pub line: usize,
     /// The reason.
-    pub why: String,
+    pub why: EntryError,
 }
+
+/// Why a line is not a rule.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryError {
+    /// A part is missing.
+    #[error("{FORM}")]
+    Form,
+    /// The last part cannot be read.
+    #[error("{FORM}: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The access has no such value.
+    #[error("access {0:?} is unknown: expected allow, block, exclude or allow_ignore_embargo")]
+    Access(String),
+}
+
+/// The form of a line, for errors.
+const FORM: &str = "expected a SURT, a time or -, and {\"access\": ...}";
 
 #[derive(Deserialize)]
 struct Entry {
@@ -75,19 +92,14 @@ pub fn import(text: &str, default: Access) -> Result<ImportedRules, AcljError> {
     Ok(ImportedRules { rules, excluded })
 }
 
-fn entry(content: &str) -> Result<(String, Option<String>, Access, bool), String> {
-    let expected = "expected a SURT, a time or -, and {\"access\": ...}";
-    let (key, rest) = content.split_once(' ').ok_or(expected)?;
-    let (_, json) = rest.trim_start().split_once(' ').ok_or(expected)?;
-    let entry: Entry = serde_json::from_str(json).map_err(|error| format!("{expected}: {error}"))?;
+fn entry(content: &str) -> Result<(String, Option<String>, Access, bool), EntryError> {
+    let (key, rest) = content.split_once(' ').ok_or(EntryError::Form)?;
+    let (_, json) = rest.trim_start().split_once(' ').ok_or(EntryError::Form)?;
+    let entry: Entry = serde_json::from_str(json)?;
     let access = match entry.access.as_str() {
         "allow" | "allow_ignore_embargo" => Access::Allow,
         "block" | "exclude" => Access::Deny,
-        other => {
-            return Err(format!(
-                "access {other:?} is unknown: expected allow, block, exclude or allow_ignore_embargo"
-            ));
-        }
+        other => return Err(EntryError::Access(other.to_owned())),
     };
     let user = entry.user.filter(|user| !user.is_empty());
     Ok((key.to_owned(), user, access, entry.access == "exclude"))

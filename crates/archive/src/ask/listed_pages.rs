@@ -231,8 +231,8 @@ impl Reading<'_> {
         let page = match line.page {
             Ok(None) => return Ok(()),
             Ok(Some(page)) => page,
-            Err(why) => {
-                self.problem(name, list, (line.number, line.offset), why);
+            Err(error) => {
+                self.problem(name, list, (line.number, line.offset), error.to_string());
                 return Ok(());
             }
         };

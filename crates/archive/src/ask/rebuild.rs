@@ -13,8 +13,8 @@ const SEARCH: &str = "search";
 pub(super) fn rebuild(basis: &Basis<'_>, question: &Rebuild) -> Result<RebuiltBody, AskError> {
     let open = basis.open;
     open.writable()?;
-    let views: Result<Vec<View>, String> = question.views.iter().map(|name| name.parse()).collect();
-    let views = views.map_err(AskError::bad_request)?;
+    let views = question.views.iter().map(|name| name.parse());
+    let views: Vec<View> = views.collect::<Result<_, _>>().map_err(AskError::bad_request)?;
     let begun = open.rebuild_begins()?;
     let mut body = RebuiltBody {
         rebuilt_epoch: basis.snapshot.epoch().0,

@@ -64,7 +64,7 @@ fn facts(open: &OpenArchive) -> (Vec<FactsTable>, String) {
     };
     match sums {
         Ok(sums) => (sums.into_iter().map(row).collect(), String::new()),
-        Err(error) => (Vec::new(), error),
+        Err(error) => (Vec::new(), error.to_string()),
     }
 }
 

@@ -128,7 +128,7 @@ impl World {
         };
         let mut reread = |row: &CaptureRow| {
             let capture = self.captures.iter().find(|capture| capture.offset == row.offset);
-            capture.cloned().ok_or_else(|| "not there".to_owned())
+            capture.cloned().ok_or_else(|| "not there".into())
         };
         self.index.take_down(&take_down, &mut reread, None).unwrap();
     }

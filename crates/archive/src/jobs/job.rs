@@ -12,6 +12,7 @@ use pipeline::{Monitor, StageReport};
 
 use super::pace::{Pace, Sample};
 use crate::feed::SearchProgress;
+use crate::load::LoadError;
 use crate::question::{
     JobBody, JobStage, JobState, LedgerRow, LoadRequest, OptionalStage, QuarantineRow, SkippedFile, StageRow,
     UnreadRow,
@@ -125,7 +126,7 @@ impl Job {
         state.begun = Some(system::now());
     }
 
-    pub(super) fn end(&self, outcome: Result<(), String>) {
+    pub(super) fn end(&self, outcome: Result<(), LoadError>) {
         let mut state = self.state.lock();
         state.elapsed = state.begun.map(system::since).unwrap_or_default();
         state.stages = state
@@ -139,7 +140,7 @@ impl Job {
             Ok(()) if self.is_stopped() => JobState::Cancelled,
             Ok(()) => JobState::Done,
         };
-        state.error = outcome.err();
+        state.error = outcome.err().map(|error| error.to_string());
     }
 
     /// Stops reading. Records already read are still woven.

@@ -18,6 +18,7 @@ use parking_lot::{Condvar, Mutex};
 pub(crate) use job::Job;
 
 use crate::AskError;
+use crate::load::LoadError;
 use crate::question::{JobBody, LoadRequest};
 
 /// Limit of finished jobs that are kept.
@@ -120,7 +121,7 @@ impl Jobs {
     /// Starts the thread that runs the jobs.
     pub(crate) fn start(
         self: &Arc<Jobs>,
-        run: impl Fn(&Arc<Job>) -> Result<(), String> + Send + 'static,
+        run: impl Fn(&Arc<Job>) -> Result<(), LoadError> + Send + 'static,
     ) -> std::io::Result<JoinHandle<()>> {
         let jobs = self.clone();
         std::thread::Builder::new().name("jobs".into()).spawn(move || {
@@ -128,7 +129,7 @@ impl Jobs {
                 job.begin();
                 // A panic must not end the thread, or the jobs after this one would wait forever.
                 let outcome = catch_unwind(AssertUnwindSafe(|| run(&job)));
-                job.end(outcome.unwrap_or_else(|_| Err("the load panicked".to_owned())));
+                job.end(outcome.unwrap_or_else(|_| Err(LoadError::Panic)));
             }
         })
     }

@@ -1,5 +1,6 @@
 //! The items that pass through the load pipeline, and the memory each of them takes.
 
+use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -20,11 +21,21 @@ pub(super) struct QueuedInput(pub(super) DiscoveredInput);
 
 impl Item for QueuedInput {}
 
+/// Why an input has no digest.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DigestError {
+    /// It was found unusable.
+    #[error("{0}")]
+    Problem(String),
+    /// Its content cannot be read.
+    #[error("cannot be read: {0}")]
+    Read(#[from] io::Error),
+}
+
 /// An input whose content, or the beginning of it, has been digested.
 pub(super) struct DigestedInput {
     pub(super) found: DiscoveredInput,
-    /// Digest of the content, or why the content cannot be read.
-    pub(super) content: Result<ContentDigest, String>,
+    pub(super) content: Result<ContentDigest, DigestError>,
     /// The copy made while digesting. If present, the input is read from it.
     pub(super) copy: Option<Arc<Spool>>,
     /// Version of the file just before it was digested; `None` if the input is not a file.

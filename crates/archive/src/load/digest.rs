@@ -22,7 +22,7 @@ use inputs::{
 };
 use pipeline::{Out, StageResult};
 
-use super::chunk::DigestedInput;
+use super::chunk::{DigestError, DigestedInput};
 use super::context::Context;
 use super::growth;
 use super::saved_digest::SavedDigest;
@@ -38,17 +38,17 @@ pub(super) fn digest(
     }
     let growing = growth::growth_of(&found.place);
     let read = match (&found.problem, &found.place) {
-        (Some(problem), _) => Err(problem.clone()),
+        (Some(problem), _) => Err(DigestError::Problem(problem.clone())),
         (None, InputLocation::File(path)) => file(context, path, &found)
             .map(|(content, version, rest)| (content, None, Some(version), rest))
-            .map_err(no_read),
+            .map_err(DigestError::from),
         (None, InputLocation::Address(address, stat)) => at_address(context, address, stat, &found)
             .map(|(content, copy)| (content, copy, None, None))
-            .map_err(no_read),
+            .map_err(DigestError::from),
     };
     let (content, copy, version, rest) = match read {
         Ok((content, copy, version, rest)) => (Ok(content), copy.map(Arc::new), version, rest),
-        Err(problem) => (Err(problem), None, None, None),
+        Err(error) => (Err(error), None, None, None),
     };
     out.send(DigestedInput {
         found,
@@ -58,10 +58,6 @@ pub(super) fn digest(
         growing,
         rest,
     })
-}
-
-fn no_read(error: io::Error) -> String {
-    format!("cannot be read: {error}")
 }
 
 /// Digests as much of a file as must be known before it is read. If that is not the whole file, the

@@ -76,6 +76,8 @@ pub(crate) enum LoadError {
     Epoch(#[from] EpochError),
     #[error("bring the search index up to date: {0}")]
     Search(#[from] crate::feed::FeedError),
+    #[error("the load panicked")]
+    Panic,
 }
 
 /// Runs one load until it ends or the job is stopped.

@@ -13,7 +13,7 @@ use inputs::IndexLines;
 
 use super::chunk::capture_bytes;
 use super::context::Context;
-use super::take_back::reread_at;
+use super::take_back::{RereadError, reread_at};
 use crate::facts_writer::EpochError;
 
 /// Why captures could not be added again.
@@ -28,7 +28,7 @@ pub(super) enum Failure {
         /// Offset of the record.
         offset: u64,
         /// Why the record cannot be read.
-        why: String,
+        why: RereadError,
     },
 }
 
@@ -82,7 +82,7 @@ fn readmit_lines(
     let offsets: HashSet<u64> = kept_out.iter().map(|kept_out| kept_out.offset).collect();
     let failed = |offset: u64, error: io::Error| Failure::Record {
         offset,
-        why: error.to_string(),
+        why: error.into(),
     };
     let first = offsets.iter().min().copied().unwrap_or_default();
     let mut lines = input

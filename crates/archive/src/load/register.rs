@@ -49,8 +49,8 @@ pub(super) fn register(
         return Ok(());
     }
     let location = found.place.location();
-    if let Err(problem) = &content
-        && note_missing(context, claimed, &location, problem)?
+    if let Err(error) = &content
+        && note_missing(context, claimed, &location, &error.to_string())?
     {
         return Ok(());
     }
@@ -112,7 +112,8 @@ pub(super) fn register(
         return Ok(());
     }
     let mut found = found;
-    found.problem = content.err().or_else(|| exhausted(&entry));
+    let problem = content.err().map(|error| error.to_string());
+    found.problem = problem.or_else(|| exhausted(&entry));
     let begun = entry.bytes_done.min(found.size);
     context.job.counters.bytes_done.add(begun);
     context.job.counters.bytes_read.add(begun);

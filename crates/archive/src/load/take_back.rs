@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use extract::{Capture, Extracted};
 use index::{
-    CaptureRow, InputId, InputState, LedgerEntry, RollBack, TakeBackError, TakedownOutcome, TakedownRequest,
+    CaptureRow, InputId, InputState, LedgerEntry, RollBack, SnapshotError, TakeBackError, TakedownOutcome,
+    TakedownRequest,
 };
 use inputs::Exchanges;
 use warc::{Entry, Input, Reader, ReaderSettings};
@@ -36,6 +37,19 @@ pub(crate) enum TakeBackFailure {
     /// A read failed. The input is unchanged.
     #[error("its earlier end cannot be undone: {0}")]
     Input(String),
+}
+
+/// Why a woven capture cannot be made again from its record.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RereadError {
+    #[error(transparent)]
+    Input(#[from] io::Error),
+    #[error(transparent)]
+    Ledger(#[from] SnapshotError),
+    #[error(transparent)]
+    Record(#[from] warc::ReadError),
+    #[error("there is no capture")]
+    NoCapture,
 }
 
 impl From<TakeBackError> for TakeBackFailure {
@@ -102,7 +116,7 @@ pub(crate) fn take_down_captures(
     asked: &TakedownRequest,
 ) -> Result<TakedownOutcome, TakeBackFailure> {
     let settings = open.extract_settings();
-    let mut reread = |row: &CaptureRow| reread(open, &settings, row, open.sources.open(&row.location));
+    let mut reread = |row: &CaptureRow| Ok(reread(open, &settings, row, open.sources.open(&row.location))?);
     match &open.facts {
         None => open
             .index
@@ -152,7 +166,7 @@ fn take_back(
             Some(input) if row.input == id => Ok(input.clone()),
             _ => open.sources.open(&row.location),
         };
-        reread(open, settings, row, input)
+        Ok(reread(open, settings, row, input)?)
     };
     let Some(facts) = &open.facts else {
         open.index.take_back(id, to, &mut reread, None)?;
@@ -168,12 +182,12 @@ fn reread(
     settings: &extract::Settings,
     row: &CaptureRow,
     input: io::Result<Arc<dyn Input>>,
-) -> Result<Capture, String> {
+) -> Result<Capture, RereadError> {
     // From a snapshot: the caller holds the lock under which `Index` lists its inputs.
     let entry = open.index.snapshot().input(row.input);
     let beginning = InputPrefix {
-        input: input.map_err(|error| error.to_string())?,
-        size: entry.map_err(|error| error.to_string())?.size,
+        input: input?,
+        size: entry?.size,
     };
     let record = (row.offset, row.length);
     reread_at(settings, &row.location, record, Ok(Arc::new(beginning)))
@@ -185,13 +199,11 @@ pub(super) fn reread_at(
     location: &str,
     (offset, length): (u64, u64),
     input: io::Result<Arc<dyn Input>>,
-) -> Result<Capture, String> {
-    let input = input.map_err(|error| error.to_string())?;
-    let reading = ReaderSettings::default();
-    let record = warc::read_from(input, location, offset, length, reading);
-    match extract_guarded(settings, &record.map_err(|error| error.to_string())?) {
+) -> Result<Capture, RereadError> {
+    let record = warc::read_from(input?, location, offset, length, ReaderSettings::default())?;
+    match extract_guarded(settings, &record) {
         Extracted::Capture(capture) => Ok(*capture),
-        _ => Err("there is no capture".to_owned()),
+        _ => Err(RereadError::NoCapture),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-pub use index::{Details, DumpFormat, DumpRange, View};
+pub use index::{Details, DumpFormat, DumpNameError, DumpRange, View};
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
@@ -49,14 +49,19 @@ impl fmt::Display for Dump {
     }
 }
 
-impl FromStr for Dump {
-    type Err = String;
+/// An archive has no dump of this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown view {0:?}")]
+pub struct ParseDumpError(String);
 
-    fn from_str(name: &str) -> Result<Dump, String> {
+impl FromStr for Dump {
+    type Err = ParseDumpError;
+
+    fn from_str(name: &str) -> Result<Dump, ParseDumpError> {
         let details = |_| name.parse().map(Dump::Details);
         let view = name.parse().map(Dump::View);
         view.or_else(details)
-            .map_err(|_: String| format!("unknown view {name:?}"))
+            .map_err(|_: DumpNameError| ParseDumpError(name.to_owned()))
     }
 }
 

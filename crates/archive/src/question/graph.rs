@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use format::ParseValueError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,11 +38,11 @@ impl fmt::Display for GraphBy {
 }
 
 impl FromStr for GraphBy {
-    type Err = String;
+    type Err = ParseValueError;
 
-    fn from_str(name: &str) -> Result<GraphBy, String> {
+    fn from_str(name: &str) -> Result<GraphBy, ParseValueError> {
         let found = GraphBy::ALL.into_iter().find(|by| by.name() == name);
-        found.ok_or_else(|| format!("no graph by {name:?}: expected domain or host"))
+        found.ok_or_else(|| ParseValueError::new("no graph by ", name, "domain or host"))
     }
 }
 

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use archive::question::SearchQuestion;
-use archive::{Archive, FactInput, FactsImport, ImportLine, OneInput, Part, QuarantinedSpan};
+use archive::{
+    Archive, FactInput, FactsImport, ImportLine, ImportLineError, OneInput, Part, QuarantinedSpan,
+};
 use extract::LinkScope;
 use inputs::Sources;
 
@@ -55,7 +57,10 @@ fn load(archive: &Archive, lines: Vec<ImportLine>) -> Result<FactsImport, String
     // Encoded as by the other program.
     let mut lines = lines.into_iter().map(|line| {
         let text = serde_json::to_vec(&line).unwrap();
-        serde_json::from_slice(&text).map_err(|error| error.to_string())
+        serde_json::from_slice(&text).map_err(|error| ImportLineError::Syntax {
+            program: "weft-sql",
+            error,
+        })
     });
     archive
         .load_facts(&mut lines, &mut |_| true)

@@ -141,9 +141,12 @@ pub fn write_bag(
                     digest: row.digest,
                 });
             }
-            Err(why) => {
+            Err(error) => {
                 paths::remove(folder, &file).map_err(failed(&file))?;
-                bagged.left_out.push(OmittedFile { name: row.input, why });
+                bagged.left_out.push(OmittedFile {
+                    name: row.input,
+                    why: error.to_string(),
+                });
             }
         }
     }
@@ -177,16 +180,25 @@ fn files_of(archive: &Archive, collection: Option<&str>) -> Result<Vec<LedgerRow
     }
 }
 
+/// Why an input cannot be put into a bag. The others can.
+#[derive(Debug, thiserror::Error)]
+enum InputError {
+    #[error("it cannot be read: {0}")]
+    Read(io::Error),
+    #[error("its content has changed since it was loaded")]
+    Changed,
+}
+
 /// Copies an input. Returns its SHA-256 and SHA-512, or why it differs from the loaded input.
 fn copy_into_bag(
     archive: &Archive,
     row: &LedgerRow,
     path: &Path,
     should_continue: &mut dyn FnMut(u64) -> bool,
-) -> Result<Result<(String, String), String>, BagError> {
+) -> Result<Result<(String, String), InputError>, BagError> {
     let input = match archive.sources().open(&row.location) {
         Ok(input) => input,
-        Err(error) => return Ok(Err(format!("it cannot be read: {error}"))),
+        Err(error) => return Ok(Err(InputError::Read(error))),
     };
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(failed(parent))?;
@@ -200,7 +212,7 @@ fn copy_into_bag(
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Ok(Err(format!("it cannot be read: {error}"))),
+            Err(error) => return Ok(Err(InputError::Read(error))),
         };
         sha256.update(&piece[..count]);
         sha512.update(&piece[..count]);
@@ -218,7 +230,7 @@ fn copy_into_bag(
     Ok(if is_same {
         Ok((sha256, sha512))
     } else {
-        Err("its content has changed since it was loaded".to_owned())
+        Err(InputError::Changed)
     })
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use format::ParseValueError;
+
 /// A file format of graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphFormat {
@@ -51,10 +53,10 @@ impl fmt::Display for GraphFormat {
 }
 
 impl FromStr for GraphFormat {
-    type Err = String;
+    type Err = ParseValueError;
 
-    fn from_str(name: &str) -> Result<GraphFormat, String> {
+    fn from_str(name: &str) -> Result<GraphFormat, ParseValueError> {
         let found = GraphFormat::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| format!("unknown format {name:?}: expected gexf, graphml, parquet or csv"))
+        found.ok_or_else(|| ParseValueError::new("unknown format ", name, "gexf, graphml, parquet or csv"))
     }
 }

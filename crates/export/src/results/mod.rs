@@ -10,16 +10,18 @@ mod table;
 use std::fmt;
 use std::io::{self, Seek, Write};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use facts::{RowStream, RowStreamError};
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
+use format::ParseValueError;
 use serde::Serialize;
 use tempfile::SpooledTempFile;
-use warc::{Compression, Draft, RawRecord, Writer};
+use warc::{Compression, Draft, RawRecord, ReadError, Writer};
 
 use archive::question::{Answer, Question, Record, RecordBody, SearchHit, SearchOrder, SearchQuestion};
-use archive::{Archive, AskError, Interrupt, raw_record};
+use archive::{Archive, AskError, Interrupt, RecordError, raw_record};
 use inputs::Sources;
 
 /// Number of results requested at a time.
@@ -103,11 +105,12 @@ impl fmt::Display for ExportFormat {
 }
 
 impl FromStr for ExportFormat {
-    type Err = String;
+    type Err = ParseValueError;
 
-    fn from_str(name: &str) -> Result<ExportFormat, String> {
+    fn from_str(name: &str) -> Result<ExportFormat, ParseValueError> {
         let found = ExportFormat::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| format!("unknown format {name:?}: expected jsonl, csv, parquet, cdxj or warc"))
+        found
+            .ok_or_else(|| ParseValueError::new("unknown format ", name, "jsonl, csv, parquet, cdxj or warc"))
     }
 }
 
@@ -361,13 +364,13 @@ impl Exporter<'_> {
                         Ok(())
                     }
                     Ok(record) => copy_record(self.sources, &record, self.out)?,
-                    Err(error) => Err(error.to_string()),
+                    Err(error) => Err(error.into()),
                 };
-                if let Err(why) = put {
+                if let Err(error) = put {
                     self.exported.left_out.push(OmittedRecord {
                         url: hit.url.clone(),
                         fetch_time: hit.fetch_time.clone(),
-                        why,
+                        why: error.to_string(),
                     });
                     return Ok(());
                 }
@@ -395,35 +398,55 @@ impl Exporter<'_> {
     }
 }
 
+/// Why one record cannot be copied. The others can.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CopyError {
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Its input was read before, without success.
+    #[error(transparent)]
+    Input(#[from] Arc<CopyError>),
+    #[error("it is stored as {0}, which cannot be copied into a WARC file")]
+    Container(String),
+    /// A request.
+    #[error("it no longer exists")]
+    Gone,
+}
+
 /// Copies a record into a gzipped WARC file. The inner error says why that is impossible.
 pub(crate) fn copy_record(
     sources: &Sources,
     record: &RecordBody,
     out: &mut dyn Write,
-) -> Result<Result<(), String>, ExportError> {
+) -> Result<Result<(), CopyError>, ExportError> {
     match raw_record(sources, record, &Interrupt::new()) {
         Ok(raw) => copy_raw(raw, out),
-        Err(error) => Ok(Err(error.to_string())),
+        Err(error) => Ok(Err(error.into())),
     }
 }
 
 /// Copies an open record.
-pub(crate) fn copy_raw(mut raw: RawRecord, out: &mut dyn Write) -> Result<Result<(), String>, ExportError> {
+pub(crate) fn copy_raw(
+    mut raw: RawRecord,
+    out: &mut dyn Write,
+) -> Result<Result<(), CopyError>, ExportError> {
     let extension = raw.extension();
     let is_member = match extension.as_str() {
         "warc.gz" => true,
         "warc" => false,
-        other => {
-            return Ok(Err(format!(
-                "it is stored as {other}, which cannot be copied into a WARC file"
-            )));
-        }
+        _ => return Ok(Err(CopyError::Container(extension))),
     };
     // The record is read completely before any of it is written, so that a failed read writes
     // nothing.
     let mut spool = SpooledTempFile::new(SPOOL_MEMORY_BYTES);
     if let Err(error) = io::copy(&mut raw, &mut spool).and_then(|_| spool.rewind()) {
-        return Ok(Err(error.to_string()));
+        return Ok(Err(error.into()));
     }
     let copied = if is_member {
         io::copy(&mut spool, out).map(drop)

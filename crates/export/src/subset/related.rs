@@ -19,7 +19,7 @@ use inputs::Sources;
 use warc::{Entry, Kind, Reader, ReaderSettings, Record};
 
 use super::sorted_rows::{Rows, SortedRows};
-use crate::results::{ExportError, copy_raw};
+use crate::results::{CopyError, ExportError, copy_raw};
 
 /// Limit of records between a record and a later capture to which it belongs.
 const WINDOW: usize = 64;
@@ -119,17 +119,17 @@ impl RelatedReader<'_> {
         &mut self,
         out: &mut dyn Write,
         should_continue: &mut dyn FnMut() -> bool,
-    ) -> Result<Result<(), String>, ExportError> {
+    ) -> Result<Result<(), CopyError>, ExportError> {
         let opened = self.sources.open(self.location);
         let input = match opened {
             Ok(input) => input,
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(error) => return Ok(Err(error.into())),
         };
         let mut settings = ReaderSettings::default();
         settings.body_bytes_max = 0;
         let mut reader = match Reader::from_input(Box::new(input.clone()), self.location, settings) {
             Ok(reader) => reader,
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(error) => return Ok(Err(error.into())),
         };
         loop {
             if !should_continue() {
@@ -139,7 +139,7 @@ impl RelatedReader<'_> {
                 Ok(Some(Entry::Record(record))) => record,
                 Ok(Some(_)) => continue,
                 Ok(None) => break,
-                Err(error) => return Ok(Err(error.to_string())),
+                Err(error) => return Ok(Err(error.into())),
             };
             let is_capture = self.take_place(record.span.offset)?;
             for offset in self.window.take(&record, is_capture) {
@@ -148,7 +148,7 @@ impl RelatedReader<'_> {
                 }
                 let copied = match warc::raw_from(input.clone(), self.location, offset) {
                     Ok(raw) => copy_raw(raw, out)?,
-                    Err(error) => Err(error.to_string()),
+                    Err(error) => Err(error.into()),
                 };
                 match copied {
                     Ok(()) => self.related.records += 1,

@@ -4,11 +4,14 @@
 //! copied. Memory is bounded by the number of such captures.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use warc::{Entry, RawRecord, Reader, ReaderSettings};
 
 use inputs::Exchanges;
 use inputs::Sources;
+
+use crate::results::CopyError;
 
 /// Bytes of a block that suffice to recognise the request, also in WAT.
 const REQUEST_BYTES: u64 = 1 << 16;
@@ -16,24 +19,18 @@ const REQUEST_BYTES: u64 = 1 << 16;
 #[derive(Default)]
 pub(super) struct Requests {
     /// For each input, offsets of requests by offsets of responses, or why it cannot be read.
-    of_inputs: HashMap<String, Result<HashMap<u64, u64>, String>>,
+    of_inputs: HashMap<String, Result<HashMap<u64, u64>, Arc<CopyError>>>,
 }
 
 impl Requests {
-    /// Returns the offset of the request of a capture. The error is a text for people.
-    pub(super) fn of(&mut self, sources: &Sources, location: &str, offset: u64) -> Result<u64, String> {
-        if !self.of_inputs.contains_key(location) {
-            self.of_inputs
-                .insert(location.to_owned(), read(sources, location));
-        }
-        match self.of_inputs.get(location) {
-            Some(Ok(requests)) => requests
-                .get(&offset)
-                .copied()
-                .ok_or("it no longer exists".to_owned()),
-            Some(Err(why)) => Err(why.clone()),
-            None => Err("the input was not read".to_owned()),
-        }
+    /// Returns the offset of the request of a capture.
+    pub(super) fn of(&mut self, sources: &Sources, location: &str, offset: u64) -> Result<u64, CopyError> {
+        let requests = self
+            .of_inputs
+            .entry(location.to_owned())
+            .or_insert_with(|| read(sources, location).map_err(Arc::new));
+        let requests = requests.as_ref().map_err(Arc::clone)?;
+        requests.get(&offset).copied().ok_or(CopyError::Gone)
     }
 
     /// Opens the record of a request. Returns its offset too.
@@ -42,22 +39,19 @@ impl Requests {
         sources: &Sources,
         location: &str,
         offset: u64,
-    ) -> Result<(RawRecord, u64), String> {
-        let input = sources.open(location).map_err(|error| error.to_string())?;
-        let raw = warc::raw_from(input, location, offset).map_err(|error| error.to_string())?;
-        Ok((raw, offset))
+    ) -> Result<(RawRecord, u64), CopyError> {
+        Ok((warc::raw_from(sources.open(location)?, location, offset)?, offset))
     }
 }
 
-fn read(sources: &Sources, location: &str) -> Result<HashMap<u64, u64>, String> {
-    let input = sources.open(location).map_err(|error| error.to_string())?;
+fn read(sources: &Sources, location: &str) -> Result<HashMap<u64, u64>, CopyError> {
+    let input = sources.open(location)?;
     let mut settings = ReaderSettings::default();
     settings.body_bytes_max = REQUEST_BYTES;
-    let mut reader =
-        Reader::from_input(Box::new(input), location, settings).map_err(|error| error.to_string())?;
+    let mut reader = Reader::from_input(Box::new(input), location, settings)?;
     let (mut exchanges, mut requests) = (Exchanges::default(), HashMap::new());
     loop {
-        let (next, is_end) = match reader.next_entry().map_err(|error| error.to_string())? {
+        let (next, is_end) = match reader.next_entry()? {
             Some(entry) => {
                 exchanges.push(entry);
                 (exchanges.pop(), false)

@@ -99,7 +99,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
     fn copy(&mut self, record: &RecordBody, written: &mut Vec<WrittenCapture>) -> Result<(), ExportError> {
         let offset = self.out.bytes;
         match copy_record(self.sources, record, &mut self.out)? {
-            Err(why) => self.leave_out(&record.capture, why),
+            Err(error) => self.leave_out(&record.capture, error.to_string()),
             Ok(()) => {
                 self.exported.results += 1;
                 if let Some(copied) = &mut self.copied {

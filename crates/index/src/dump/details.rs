@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Cell, Printer, date_time};
 use crate::codec;
-use crate::dump::DumpFormat;
+use crate::dump::{DumpFormat, DumpNameError};
 use crate::error::DumpError;
 use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
@@ -44,11 +44,11 @@ impl Details {
 }
 
 impl FromStr for Details {
-    type Err = String;
+    type Err = DumpNameError;
 
-    fn from_str(name: &str) -> Result<Details, String> {
+    fn from_str(name: &str) -> Result<Details, DumpNameError> {
         let known = Details::ALL.into_iter().find(|details| details.name() == name);
-        known.ok_or_else(|| format!("unknown details `{name}`"))
+        known.ok_or_else(|| DumpNameError::Details(name.to_owned()))
     }
 }
 

@@ -61,13 +61,26 @@ impl View {
 }
 
 impl FromStr for View {
-    type Err = String;
+    type Err = DumpNameError;
 
-    fn from_str(name: &str) -> Result<View, String> {
-        let names = || View::ALL.map(View::name).join(", ");
+    fn from_str(name: &str) -> Result<View, DumpNameError> {
         let known = View::ALL.into_iter().find(|view| view.name() == name);
-        known.ok_or_else(|| format!("unknown view `{name}`; expected one of {}", names()))
+        known.ok_or_else(|| DumpNameError::View(name.to_owned()))
     }
+}
+
+/// A dump has no part or format of this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DumpNameError {
+    /// There is no such view.
+    #[error("unknown view `{0}`; expected one of {names}", names = View::ALL.map(View::name).join(", "))]
+    View(String),
+    /// There are no such details.
+    #[error("unknown details `{0}`")]
+    Details(String),
+    /// There is no such format.
+    #[error("unknown format `{0}`; expected tsv or jsonl")]
+    Format(String),
 }
 
 /// A part of a view: rows whose first column is in the range `from` (inclusive) to `to`
@@ -119,13 +132,13 @@ impl fmt::Display for DumpFormat {
 }
 
 impl FromStr for DumpFormat {
-    type Err = String;
+    type Err = DumpNameError;
 
-    fn from_str(name: &str) -> Result<DumpFormat, String> {
+    fn from_str(name: &str) -> Result<DumpFormat, DumpNameError> {
         match name {
             "tsv" => Ok(DumpFormat::Tsv),
             "jsonl" => Ok(DumpFormat::Jsonl),
-            _ => Err(format!("unknown format `{name}`; expected tsv or jsonl")),
+            _ => Err(DumpNameError::Format(name.to_owned())),
         }
     }
 }

@@ -82,7 +82,7 @@ fn come_and_go(index: &Index) {
         let again = captures(row.offset / 10)
             .into_iter()
             .find(|c| c.offset == row.offset);
-        again.ok_or_else(|| "not there".to_owned())
+        again.ok_or_else(|| "not there".into())
     };
     index.take_back(input, &to, &mut reread, None).unwrap();
 }

@@ -52,9 +52,9 @@ fn what_cannot_be_written_beside_is_no_epoch() {
     let (mut pair, input) = Pair::with_input();
     let index = pair.take_index();
     let before = index.snapshot().epoch();
-    let error = index.apply_with_external(batch(input, &[1]), Some(&mut |_| Err("no room".to_owned())));
+    let error = index.apply_with_external(batch(input, &[1]), Some(&mut |_| Err("no room".into())));
     assert!(
-        matches!(&error, Err(ApplyError::External(why)) if why == "no room"),
+        matches!(&error, Err(ApplyError::External(why)) if why.to_string() == "no room"),
         "{error:?}"
     );
     assert_eq!(index.snapshot().epoch(), before);

@@ -273,7 +273,7 @@ impl Pair {
         let model = self.model.clone();
         let mut reread = |row: &CaptureRow| {
             let capture = model.capture(row.input, row.offset);
-            capture.cloned().ok_or_else(|| "not there".to_owned())
+            capture.cloned().ok_or_else(|| "not there".into())
         };
         let report = self.index().take_back(input, &to, &mut reread, None).unwrap();
         self.model.take_back(input, &to);
@@ -286,7 +286,7 @@ impl Pair {
         let model = self.model.clone();
         let mut reread = |row: &CaptureRow| {
             let capture = model.capture(row.input, row.offset);
-            capture.cloned().ok_or_else(|| "not there".to_owned())
+            capture.cloned().ok_or_else(|| "not there".into())
         };
         let asked = take_down(selector);
         let took_down = self.index().take_down(&asked, &mut reread, None).unwrap();

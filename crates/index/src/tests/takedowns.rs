@@ -104,7 +104,7 @@ fn a_takedown_goes_ahead_where_an_older_capture_cannot_be_read_again() {
     let model = pair.model.clone();
     let mut reread = |row: &CaptureRow| {
         if row.input == old {
-            Err("the file is gone".to_owned())
+            Err("the file is gone".into())
         } else {
             Ok(model.capture(row.input, row.offset).unwrap().clone())
         }
@@ -135,7 +135,7 @@ fn captures_that_could_not_be_read_again_leave_with_their_texts_and_links() {
     });
     pair.load(old, captures);
     pair.load(new, [page("http://a.com/", 3, &[])]);
-    let mut gone = |_: &CaptureRow| Err("the file is gone".to_owned());
+    let mut gone = |_: &CaptureRow| Err("the file is gone".into());
     for input in [new, old] {
         let asked = take_down(&Selector::Inputs(vec![input]));
         pair.index().take_down(&asked, &mut gone, None).unwrap();
@@ -320,7 +320,7 @@ fn load(dir: &Path) -> Index {
     let mut reread = |row: &CaptureRow| {
         let mut all = captures(row.offset / 10).into_iter();
         all.find(|c| c.offset == row.offset)
-            .ok_or_else(|| "not there".to_owned())
+            .ok_or_else(|| "not there".into())
     };
     let read = |input: &str, number: u64| {
         let (id, known): (InputId, LedgerEntry) = index.register_input(entry(input), None).unwrap();

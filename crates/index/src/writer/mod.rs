@@ -16,7 +16,7 @@ mod take_back;
 mod take_down;
 
 pub(crate) use purge::remove_left;
-pub use removal::Reread;
+pub use removal::{Reread, RereadError};
 pub use remove_lines::RemovedLines;
 use state::Writer;
 pub use take_back::{RollBack, TakeBackError};

@@ -11,7 +11,7 @@ use extract::Capture;
 
 use super::{TakeBackError, Writer};
 use crate::cut::Cut;
-use crate::error::SnapshotError;
+use crate::error::{CallerError, SnapshotError};
 use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::rows::CaptureRow;
@@ -24,8 +24,19 @@ use crate::views::version_change::Redecide;
 use crate::views::versions;
 use crate::views::{order, originals};
 
-/// Reads a woven capture again, or returns why it cannot.
-pub type Reread<'a> = dyn FnMut(&CaptureRow) -> Result<Capture, String> + 'a;
+/// Reads a woven capture again.
+pub type Reread<'a> = dyn FnMut(&CaptureRow) -> Result<Capture, CallerError> + 'a;
+
+/// Why a capture cannot be read again.
+#[derive(Debug, thiserror::Error)]
+pub enum RereadError {
+    /// The caller cannot read its record.
+    #[error(transparent)]
+    Caller(#[from] CallerError),
+    /// The record at its place is of another capture.
+    #[error("another capture is now at its place")]
+    OtherCapture,
+}
 
 /// The captures to remove, and where to look for them.
 pub(super) struct RemovalScan<'a> {
@@ -228,7 +239,7 @@ impl RemovalScan<'_> {
             let row = self.snapshot.capture_row(stored)?;
             match reread_as(&row, reread) {
                 Ok(capture) => captures.extend(order::is_eligible(&capture).then_some((row.input, capture))),
-                Err(why) if self.skips_unreadable => unreadable.push((row, why)),
+                Err(why) if self.skips_unreadable => unreadable.push((row, why.to_string())),
                 Err(why) => {
                     return Err(TakeBackError::Reread {
                         url: row.url,
@@ -277,7 +288,7 @@ fn widened(times: Option<(i64, i64)>, time: i64) -> Option<(i64, i64)> {
 }
 
 /// Reads the capture of a row again. Fails if another capture is there now.
-fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, String> {
+fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, RereadError> {
     let mut capture = reread(row)?;
     // The record does not have the method, which came with the record of the request.
     capture.method.clone_from(&row.method);
@@ -285,7 +296,7 @@ fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, Strin
     if is_same && capture.offset == row.offset {
         Ok(capture)
     } else {
-        Err("another capture is now at its place".to_owned())
+        Err(RereadError::OtherCapture)
     }
 }
 

@@ -9,7 +9,7 @@
 
 use system::{Broken, holds};
 
-use super::removal::{RemovalScan, RemovedRows, Reread};
+use super::removal::{RemovalScan, RemovedRows, Reread, RereadError};
 use super::{Index, Inner, Writer};
 use crate::chain::Removal;
 use crate::cut::{Cut, after_prefix};
@@ -50,8 +50,8 @@ pub enum TakeBackError {
         input: String,
         /// Offset in the input.
         offset: u64,
-        /// The caller's reason.
-        why: String,
+        /// The reason.
+        why: RereadError,
     },
 }
 

@@ -31,7 +31,7 @@ pub(super) use address::{
     is_member, is_package_list_name, is_package_name, member_parts, of_member, outermost as outermost_package,
 };
 pub(crate) use allowed_origins::AllowedOrigins;
-pub use page_lines::{ListedPage, MAIN_LIST, PageLine, PageLines};
+pub use page_lines::{ListedPage, MAIN_LIST, PageLine, PageLineError, PageLines};
 pub use parts::{PackagePart, is_package, package_parts};
 pub use source::Packages;
 

@@ -2,7 +2,7 @@
 //! description has that profile and names others by address.
 
 use std::fs;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use super::super::declared::DeclaredContent;
@@ -19,6 +19,24 @@ use super::package_description::{PackageDescription, Resource};
 /// Limit of the nesting of lists.
 const DEPTH_MAX: usize = 4;
 
+/// Why a file cannot be used as a list of packages.
+#[derive(Debug, thiserror::Error)]
+enum PackageListError {
+    #[error("cannot be read as a list of packages: {0}")]
+    Read(#[from] io::Error),
+    #[error("cannot be read as a list of packages: it is longer than {MANIFEST_BYTES_MAX} bytes")]
+    Length,
+    #[error("cannot be read as a list of packages: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error(
+        "its profile is {0:?}, expected \"multi-wacz-package\": it lists no packages (of a package itself, load the \
+         file x.wacz)"
+    )]
+    Profile(String),
+    #[error("it lists no package")]
+    Empty,
+}
+
 /// A listed package and its place.
 enum ListedPackage {
     File { name: String, path: PathBuf },
@@ -32,8 +50,8 @@ impl Discovery<'_> {
         let described = match self.read_package_list(place) {
             Ok(Some(described)) => described,
             Ok(None) => return false,
-            Err(problem) => {
-                self.wrong(name, place.clone(), problem);
+            Err(error) => {
+                self.wrong(name, place.clone(), error.to_string());
                 return true;
             }
         };
@@ -54,9 +72,10 @@ impl Discovery<'_> {
         true
     }
 
-    fn read_package_list(&self, place: &InputLocation) -> Result<Option<PackageDescription>, String> {
-        let no_list =
-            |error: &dyn std::fmt::Display| format!("cannot be read as a list of packages: {error}");
+    fn read_package_list(
+        &self,
+        place: &InputLocation,
+    ) -> Result<Option<PackageDescription>, PackageListError> {
         let opened = match place {
             InputLocation::File(path) => open_file(path).map(|file| Box::new(file) as Box<dyn Read>),
             InputLocation::Address(address, stat) => {
@@ -66,26 +85,21 @@ impl Discovery<'_> {
             }
         };
         let mut bytes = Vec::new();
-        let read = opened.and_then(|file| {
+        opened.and_then(|file| {
             BufReader::new(file)
                 .take(MANIFEST_BYTES_MAX + 1)
                 .read_to_end(&mut bytes)
-        });
-        read.map_err(|error| no_list(&error))?;
+        })?;
         if warc::begins_like_records(without_bom(&bytes)).unwrap_or(false) {
             return Ok(None);
         }
         if bytes.len() as u64 > MANIFEST_BYTES_MAX {
-            return Err(no_list(&format!("it is longer than {MANIFEST_BYTES_MAX} bytes")));
+            return Err(PackageListError::Length);
         }
-        let described = PackageDescription::read(&bytes).map_err(|error| no_list(&error))?;
+        let described = PackageDescription::read(&bytes)?;
         match &described.profile {
-            Some(profile) if !described.is_of_packages() => Err(format!(
-                "its profile is {profile:?}, expected \"multi-wacz-package\": it lists no packages (of a package itself, load the file x.wacz)"
-            )),
-            _ if described.resources.is_empty() && described.wrong.is_empty() => {
-                Err("it lists no package".to_owned())
-            }
+            Some(profile) if !described.is_of_packages() => Err(PackageListError::Profile(profile.clone())),
+            _ if described.resources.is_empty() && described.wrong.is_empty() => Err(PackageListError::Empty),
             _ => Ok(Some(described)),
         }
     }

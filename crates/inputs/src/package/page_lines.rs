@@ -44,6 +44,29 @@ impl ListedPage {
     }
 }
 
+/// Why a line has no page that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PageLineError {
+    /// The line is too long.
+    #[error("found {0} bytes, expected at most {LINE_BYTES_MAX}")]
+    Length(u64),
+    /// The line is not JSON.
+    #[error("found no JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The line is another value than an object.
+    #[error("found no JSON object")]
+    NoObject,
+    /// The object has no URL.
+    #[error("found no url")]
+    NoUrl,
+    /// The URL has no key.
+    #[error("found the url {0:?}: {1}")]
+    Url(String, urlkey::KeyError),
+    /// The time of the capture is missing or invalid.
+    #[error("found the ts {0}, expected a time as 2020-10-07T21:22:36Z")]
+    Time(Value),
+}
+
 /// A line with its position in the unpacked list.
 #[derive(Debug)]
 pub struct PageLine {
@@ -52,7 +75,7 @@ pub struct PageLine {
     /// First byte of the line.
     pub offset: u64,
     /// The page, or why it cannot be used; `None` for an empty line and for the header line.
-    pub page: Result<Option<ListedPage>, String>,
+    pub page: Result<Option<ListedPage>, PageLineError>,
 }
 
 /// The lines of a list, in order.
@@ -107,7 +130,7 @@ impl<R: BufRead> PageLines<R> {
         let page = match is_whole {
             true if offset == 0 => page_of(without_bom(&self.buffer)),
             true => page_of(&self.buffer),
-            false => Err(format!("found {length} bytes, expected at most {LINE_BYTES_MAX}")),
+            false => Err(PageLineError::Length(length)),
         };
         Ok(Some(PageLine {
             number: self.number,
@@ -133,30 +156,25 @@ impl<R: BufRead> PageLines<R> {
 }
 
 /// Parses the page in a line; `None` if the line is not that of a page.
-fn page_of(line: &[u8]) -> Result<Option<ListedPage>, String> {
+fn page_of(line: &[u8]) -> Result<Option<ListedPage>, PageLineError> {
     let line = line.trim_ascii();
     if line.is_empty() {
         return Ok(None);
     }
-    let object = match serde_json::from_slice(line) {
-        Ok(Value::Object(object)) => object,
-        Ok(_) => return Err("found no JSON object".to_owned()),
-        Err(error) => return Err(format!("found no JSON: {error}")),
+    let Value::Object(object) = serde_json::from_slice(line)? else {
+        return Err(PageLineError::NoObject);
     };
     let Some(url) = object.get("url").and_then(Value::as_str) else {
         return if object.contains_key("format") {
             Ok(None)
         } else {
-            Err("found no url".to_owned())
+            Err(PageLineError::NoUrl)
         };
     };
-    let url_key = urlkey::url_key(url).map_err(|error| format!("found the url {url:?}: {error}"))?;
+    let url_key = urlkey::url_key(url).map_err(|error| PageLineError::Url(url.to_owned(), error))?;
     let ts = object.get("ts");
     let Some(fetch_time_ms) = ts.and_then(ms_of) else {
-        let found = ts.unwrap_or(&Value::Null);
-        return Err(format!(
-            "found the ts {found}, expected a time as 2020-10-07T21:22:36Z"
-        ));
+        return Err(PageLineError::Time(ts.cloned().unwrap_or_default()));
     };
     Ok(Some(ListedPage {
         url: url.to_owned(),
@@ -188,7 +206,7 @@ mod tests {
             let told = match line.page {
                 Ok(None) => continue,
                 Ok(Some(page)) => page.url,
-                Err(why) => why,
+                Err(error) => error.to_string(),
             };
             let (number, offset, begins) = expected.next().expect("no more lines");
             assert_eq!((line.number, line.offset), (*number, *offset), "{told}");

@@ -24,7 +24,8 @@ pub(super) const FORMATS: [&str; 4] = ["jsonl", "csv", "parquet", "cdxj"];
 /// Returns a file of all results.
 pub(super) fn file(archive: &ArchiveClient, arguments: &Arguments) -> Result<Response, Failure> {
     let format = arguments.text("format").unwrap_or(FORMATS[0]);
-    let format: ExportFormat = format.parse().map_err(Failure::bad_request)?;
+    let format: Result<ExportFormat, _> = format.parse();
+    let format = format.map_err(|error| Failure::bad_request(error.to_string()))?;
     let question = SearchQuestion {
         query: arguments.required("q"),
         all_versions: arguments.flag("all_versions"),

@@ -1,12 +1,15 @@
 //! Builds a report: asks every node of the layouts in force at once, with a time limit.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::time::Duration;
 
 use store::{
     Cluster, NodeRole, NodeStatus, PARTITIONS, Partition, Topology, VolumeId, VolumeRole, VolumeState,
     VolumeStatus,
 };
+use tokio::task::JoinError;
+use tokio::time::error::Elapsed;
 
 use super::report::{NodeReport, StoreReport, VolumeCondition, VolumeReport};
 
@@ -27,7 +30,7 @@ pub async fn gather(cluster: &Cluster) -> StoreReport {
     let mut statuses = BTreeMap::new();
     for (role, asked) in roles.iter().zip(asked) {
         // A panic while one node was asked affects only that node's row, not the report.
-        let answer = asked.await.unwrap_or_else(|error| Err(error.to_string()));
+        let answer = asked.await.unwrap_or_else(|error| Err(error.into()));
         nodes.push(node_report(role, &answer));
         let Ok(status) = answer else { continue };
         statuses.extend(
@@ -55,12 +58,23 @@ pub async fn gather(cluster: &Cluster) -> StoreReport {
     }
 }
 
-async fn ask(topology: std::sync::Arc<Topology>, role: NodeRole) -> Result<NodeStatus, String> {
-    let node = topology.nodes.get(&role.id).ok_or("it is not in any layout")?;
-    match tokio::time::timeout(ANSWER_TIME, node.status()).await {
-        Ok(answer) => answer.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("no response within {} s", ANSWER_TIME.as_secs())),
-    }
+/// Why the state of a node is unknown.
+#[derive(Debug, thiserror::Error)]
+enum StatusError {
+    #[error("it is not in any layout")]
+    NoLayout,
+    #[error(transparent)]
+    Node(Box<dyn Error + Send + Sync>),
+    #[error("no response within {} s", ANSWER_TIME.as_secs())]
+    Timeout(#[from] Elapsed),
+    #[error(transparent)]
+    Panic(#[from] JoinError),
+}
+
+async fn ask(topology: std::sync::Arc<Topology>, role: NodeRole) -> Result<NodeStatus, StatusError> {
+    let node = topology.nodes.get(&role.id).ok_or(StatusError::NoLayout)?;
+    let answer = tokio::time::timeout(ANSWER_TIME, node.status()).await?;
+    answer.map_err(|error| StatusError::Node(error.into()))
 }
 
 /// Returns every node of the layouts in force once, sorted by name, as the newest layout describes
@@ -76,7 +90,7 @@ fn node_roles(topology: &Topology) -> Vec<NodeRole> {
     roles.into_values().collect()
 }
 
-fn node_report(role: &NodeRole, answer: &Result<NodeStatus, String>) -> NodeReport {
+fn node_report(role: &NodeRole, answer: &Result<NodeStatus, StatusError>) -> NodeReport {
     let report = NodeReport {
         id: role.id.to_string(),
         zone: role.zone.clone(),
@@ -93,8 +107,8 @@ fn node_report(role: &NodeRole, answer: &Result<NodeStatus, String>) -> NodeRepo
             requests: status.requests.clone(),
             ..report
         },
-        Err(problem) => NodeReport {
-            problem: problem.clone(),
+        Err(error) => NodeReport {
+            problem: error.to_string(),
             ..report
         },
     }

@@ -75,6 +75,27 @@ struct Descriptor {
     block_bytes_max: usize,
 }
 
+/// Why a frame cannot be decoded.
+#[derive(Debug, thiserror::Error)]
+enum Lz4Error {
+    #[error("flags {0:#04x} of an unknown version")]
+    Version(u8),
+    #[error("{0}'s checksum disagrees")]
+    Checksum(&'static str),
+    #[error("a dictionary is needed")]
+    Dictionary,
+    #[error("block size code {0}")]
+    BlockSizeCode(u8),
+    #[error("no content size")]
+    NoContentSize,
+    #[error("content has {found} bytes, declared {declared:?}")]
+    ContentSize { found: u64, declared: Option<u64> },
+    #[error("a block of {bytes} bytes, at most {bytes_max}")]
+    BlockSize { bytes: usize, bytes_max: usize },
+    #[error(transparent)]
+    Block(#[from] lz4_flex::block::DecompressError),
+}
+
 impl Lz4 {
     fn new() -> Lz4 {
         Lz4 {
@@ -100,7 +121,7 @@ impl Lz4 {
     }
 
     /// Interprets the current part, which must be complete in `held`, and moves to the next part.
-    fn take_part(&mut self) -> Result<(), String> {
+    fn take_part(&mut self) -> Result<(), Lz4Error> {
         self.part = match self.part {
             Part::HeaderStart => {
                 let bytes = header_bytes(&self.held)?;
@@ -122,7 +143,7 @@ impl Lz4 {
             }
             Part::ContentChecksum => {
                 if self.content.finish_32() != le32(&self.held) {
-                    return Err("the content's checksum disagrees".to_owned());
+                    return Err(Lz4Error::Checksum("the content"));
                 }
                 Part::Finished
             }
@@ -132,15 +153,15 @@ impl Lz4 {
         Ok(())
     }
 
-    fn read_block_size(&self) -> Result<Part, String> {
+    fn read_block_size(&self) -> Result<Part, Lz4Error> {
         let word = le32(&self.held);
         if word == 0 {
             let declared = self.descriptor.content_size;
             if declared.is_some_and(|size| size != self.content_bytes) {
-                return Err(format!(
-                    "content has {} bytes, declared {declared:?}",
-                    self.content_bytes
-                ));
+                return Err(Lz4Error::ContentSize {
+                    found: self.content_bytes,
+                    declared,
+                });
             }
             return Ok(if self.descriptor.content_checksum {
                 Part::ContentChecksum
@@ -152,18 +173,16 @@ impl Lz4 {
         let (bytes, stored) = ((word & 0x7fff_ffff) as usize, word & 0x8000_0000 != 0);
         // The input is untrusted, so the size is checked before memory is reserved for it.
         if bytes > self.descriptor.block_bytes_max {
-            return Err(format!(
-                "a block of {bytes} bytes, at most {}",
-                self.descriptor.block_bytes_max
-            ));
+            let bytes_max = self.descriptor.block_bytes_max;
+            return Err(Lz4Error::BlockSize { bytes, bytes_max });
         }
         Ok(Part::Block { bytes, stored })
     }
 
-    fn decode_block(&mut self, data: &[u8], checksum: &[u8], stored: bool) -> Result<(), String> {
+    fn decode_block(&mut self, data: &[u8], checksum: &[u8], stored: bool) -> Result<(), Lz4Error> {
         // A block checksum covers the stored (compressed) block.
         if !checksum.is_empty() && XxHash32::oneshot(0, data) != le32(checksum) {
-            return Err("a block's checksum disagrees".to_owned());
+            return Err(Lz4Error::Checksum("a block"));
         }
         self.block_head = 0;
         if stored {
@@ -176,9 +195,8 @@ impl Lz4 {
             } else {
                 lz4_flex::block::decompress_into(data, &mut self.block)
             };
-            let bytes = decoded.map_err(|error| error.to_string());
-            self.block.truncate(bytes.as_ref().copied().unwrap_or(0));
-            bytes?;
+            self.block.truncate(decoded.as_ref().copied().unwrap_or(0));
+            decoded?;
         }
         self.content_bytes += self.block.len() as u64;
         if self.descriptor.content_checksum {
@@ -239,8 +257,8 @@ impl Decode for Lz4 {
             if taken < missing {
                 return done;
             }
-            if let Err(why) = self.take_part() {
-                done.failed = Some(why);
+            if let Err(error) = self.take_part() {
+                done.failed = Some(error.to_string());
                 return done;
             }
         }
@@ -248,24 +266,24 @@ impl Decode for Lz4 {
 }
 
 /// Returns the length of a header from its first six bytes.
-fn header_bytes(start: &[u8]) -> Result<usize, String> {
+fn header_bytes(start: &[u8]) -> Result<usize, Lz4Error> {
     let flags = start[4];
     if start[..4] != MAGIC || flags >> 6 != 1 {
-        return Err(format!("flags {flags:#04x} of an unknown version"));
+        return Err(Lz4Error::Version(flags));
     }
     let content_size = if flags & 0x08 != 0 { 8 } else { 0 };
     let dictionary_id = if flags & 0x01 != 0 { 4 } else { 0 };
     Ok(7 + content_size + dictionary_id)
 }
 
-fn read_header(header: &[u8]) -> Result<Descriptor, String> {
+fn read_header(header: &[u8]) -> Result<Descriptor, Lz4Error> {
     let (flags, sizes, check) = (header[4], header[5], header[header.len() - 1]);
     // The header checksum is the second byte of the xxHash-32 of the descriptor.
     if (XxHash32::oneshot(0, &header[4..header.len() - 1]) >> 8) as u8 != check {
-        return Err("the header's checksum disagrees".to_owned());
+        return Err(Lz4Error::Checksum("the header"));
     }
     if flags & 0x01 != 0 {
-        return Err("a dictionary is needed".to_owned());
+        return Err(Lz4Error::Dictionary);
     }
     // Codes 0 to 3 are reserved.
     let block_bytes_max = match sizes >> 4 & 7 {
@@ -273,15 +291,13 @@ fn read_header(header: &[u8]) -> Result<Descriptor, String> {
         5 => 256 << 10,
         6 => 1 << 20,
         7 => 4 << 20,
-        other => return Err(format!("block size code {other}")),
+        other => return Err(Lz4Error::BlockSizeCode(other)),
     };
     let content_size = (flags & 0x08 != 0).then(|| header[6..14].try_into().map(u64::from_le_bytes));
     Ok(Descriptor {
         linked: flags & 0x20 == 0,
         block_checksums: flags & 0x10 != 0,
-        content_size: content_size
-            .transpose()
-            .map_err(|_| "no content size".to_owned())?,
+        content_size: content_size.transpose().map_err(|_| Lz4Error::NoContentSize)?,
         content_checksum: flags & 0x04 != 0,
         block_bytes_max,
     })

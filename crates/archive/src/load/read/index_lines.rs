@@ -9,7 +9,7 @@ use inputs::{IndexLines, NumberedLine};
 use pipeline::Out;
 use warc::Defect;
 
-use super::{End, Reading};
+use super::{End, OpenInputError, Reading};
 
 /// Limit of lines in a chunk.
 const LINES_MAX: u64 = 1024;
@@ -25,11 +25,11 @@ impl Reading<'_> {
     ) -> Result<End, pipeline::StageError> {
         let location = self.registered.found.place.location();
         let opened = self.open_input().and_then(|input| {
-            IndexLines::open(input).map_err(|error| format!("read {location} at offset 0: {error}"))
+            IndexLines::open(input).map_err(|error| OpenInputError::Open(location.clone(), error))
         });
         let mut lines = match opened {
             Ok(lines) => lines,
-            Err(reason) => return Ok(End::Failed(reason)),
+            Err(error) => return Ok(End::Failed(error.to_string())),
         };
         let (size, woven) = (self.registered.entry.size, self.registered.entry.records);
         while !self.context.job.is_stopped() {

@@ -17,7 +17,7 @@
 mod index_lines;
 
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -25,7 +25,7 @@ use index::{InputState, LedgerEntry};
 use inputs::Exchanges;
 use inputs::{DeclaredContent, DiscoveredInput, FileVersion, InputLocation, InputReader, PACKAGE_DIGEST};
 use pipeline::{Out, StageResult};
-use warc::{Defect, Entry, Input, Reader, ReaderSettings, reason};
+use warc::{Defect, Entry, Input, ReadError, Reader, ReaderSettings, reason};
 
 use super::chunk::{Chunk, Growth, OVERHEAD_BYTES, Position, RegisteredInput};
 use super::context::Context;
@@ -91,6 +91,18 @@ struct Reading<'a> {
     cut: Option<String>,
 }
 
+/// Why an input cannot be opened, which becomes the reason of its failure.
+#[derive(Debug, thiserror::Error)]
+enum OpenInputError {
+    /// It was found unusable.
+    #[error("{0}")]
+    Problem(String),
+    #[error("read {0} at offset 0: {1}")]
+    Open(String, io::Error),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
 /// Why reading ended.
 enum End {
     Stopped,
@@ -126,7 +138,7 @@ impl<'a> Reading<'a> {
     fn read_on(&mut self, out: &mut Out<'_, Chunk>) -> Result<End, pipeline::StageError> {
         let mut reader = match self.open() {
             Ok(reader) => reader,
-            Err(reason) => return Ok(End::Failed(reason)),
+            Err(error) => return Ok(End::Failed(error.to_string())),
         };
         let size = self.registered.entry.size;
         while !self.context.job.is_stopped() {
@@ -167,8 +179,8 @@ impl<'a> Reading<'a> {
         Ok(End::Stopped)
     }
 
-    /// Opens the input where the last chunk ended. The error is the reason why the input failed.
-    fn open(&mut self) -> Result<Reader, String> {
+    /// Opens the input where the last chunk ended.
+    fn open(&mut self) -> Result<Reader, OpenInputError> {
         let mut settings = ReaderSettings::default();
         settings.verify_digests = self.context.verify;
         settings.start_offset = self.chunk.exchange_from;
@@ -177,11 +189,11 @@ impl<'a> Reading<'a> {
         self.exchanges = Exchanges::from(self.chunk.bytes_done);
         self.read_to = self.chunk.bytes_done;
         let input = self.open_input()?;
-        Reader::from_input(Box::new(input), &location, settings).map_err(|error| error.to_string())
+        Ok(Reader::from_input(Box::new(input), &location, settings)?)
     }
 
     /// Opens the input and counts the bytes read.
-    fn open_input(&mut self) -> Result<Arc<dyn Input>, String> {
+    fn open_input(&mut self) -> Result<Arc<dyn Input>, OpenInputError> {
         Ok(Arc::new(CountingInput {
             input: self.open_uncounted()?,
             job: self.context.job.clone(),
@@ -190,7 +202,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Opens the input, or its copy if there is one, without counting.
-    fn open_uncounted(&mut self) -> Result<Arc<dyn Input>, String> {
+    fn open_uncounted(&mut self) -> Result<Arc<dyn Input>, OpenInputError> {
         let RegisteredInput {
             found,
             entry,
@@ -199,10 +211,9 @@ impl<'a> Reading<'a> {
             ..
         } = &mut self.registered;
         if let Some(problem) = &found.problem {
-            return Err(problem.clone());
+            return Err(OpenInputError::Problem(problem.clone()));
         }
-        let location = found.place.location();
-        let no_read = |error| format!("read {location} at offset 0: {error}");
+        let no_read = |error| OpenInputError::Open(found.place.location(), error);
         Ok(match (copy.take(), &found.place) {
             (Some(copy), _) => copy,
             (None, InputLocation::File(path)) => {

@@ -143,7 +143,12 @@ impl Range {
 
 fn size(text: &str) -> anyhow::Result<Range> {
     Range::parse(text, |text| {
+<<<<<<< HEAD
         i64::try_from(parse_bytes(text).map_err(Error::msg)?).map_err(|_| anyhow!("{text:?} is too large"))
+=======
+        let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
+        i64::try_from(bytes).map_err(|_| format!("{text:?} is too large"))
+>>>>>>> 019d4bed02f8437e030c9b32ef0c1bee8249f153
     })
 }
 

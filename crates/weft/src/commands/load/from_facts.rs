@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, anyhow, bail};
-use archive::{DocumentScope, FactsImport, ImportLine, OpenSettings};
+use anyhow::{Context as _, bail};
+use archive::{DocumentScope, FactsImport, ImportLine, ImportLineError, OpenSettings};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Args;
@@ -35,7 +35,7 @@ pub(super) fn run(
         texts,
         captures,
         inputs_failed,
-    }) = export.lines.next().transpose().map_err(|error| anyhow!(error))?
+    }) = export.lines.next().transpose()?
     else {
         // The program has printed the reason on standard error.
         export.end()?;
@@ -180,17 +180,18 @@ struct Lines {
 }
 
 impl Iterator for Lines {
-    type Item = Result<ImportLine, String>;
+    type Item = Result<ImportLine, ImportLineError>;
 
-    fn next(&mut self) -> Option<Result<ImportLine, String>> {
+    fn next(&mut self) -> Option<Result<ImportLine, ImportLineError>> {
+        let program = PROGRAM;
         self.line.clear();
         match self.out.read_until(b'\n', &mut self.line) {
             Ok(0) => None,
             Ok(_) => Some(
                 serde_json::from_slice(&self.line)
-                    .map_err(|error| format!("bad line from {PROGRAM}: {error}")),
+                    .map_err(|error| ImportLineError::Syntax { program, error }),
             ),
-            Err(error) => Some(Err(format!("read from {PROGRAM}: {error}"))),
+            Err(error) => Some(Err(ImportLineError::Read { program, error })),
         }
     }
 }
