@@ -46,7 +46,7 @@ pub use ghost::{Advice, SPACES};
 pub use layout::OpenError;
 pub use memory::MemoryStats;
 pub use origin::{Answer, Cause, Description, Origin, OriginError, Validator};
-pub use settings::{Directory, Rule, SETTINGS_FILE, Settings, SettingsError};
+pub use settings::{Directory, Rule, SETTINGS_FILE, Settings, SettingsError, ValueError};
 pub use size::Size;
 pub use store::{CachedStore, StoreOrigin};
 pub use tier::Cache;

@@ -110,13 +110,36 @@ pub enum SettingsError {
         source: std::io::Error,
     },
     /// The file is not valid.
-    #[error("invalid cache settings {}: {why}", path.display())]
+    #[error("invalid cache settings {}: {error}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
-        /// Description and position of the error.
-        why: String,
+        /// What is wrong.
+        error: ValueError,
     },
+}
+
+/// Why a value of a settings file is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ValueError {
+    /// The text is not TOML, or has an unknown key or a value of another type.
+    #[error(transparent)]
+    Toml(#[from] toml::de::Error),
+    /// The bytes for metadata, and the bytes of memory that they are part of.
+    #[error("metadata_size_bytes ({0}) is part of memory_size_bytes ({1}) and must not exceed it")]
+    Metadata(u64, u64),
+    /// A rule without a prefix.
+    #[error("a rule requires a prefix, such as \"s3://bucket/warehouse/\"")]
+    NoPrefix,
+    /// Two rules have this prefix.
+    #[error("two rules for {0:?}: merge them into one")]
+    SamePrefix(String),
+    /// The rule of this prefix wants and does not want a cache.
+    #[error("the rule for {0:?} has `cache = false`, so it must not have a pin or a quota")]
+    Contradiction(String),
+    /// Two directories have this path.
+    #[error("the directory {} is listed twice", .0.display())]
+    SameDirectory(PathBuf),
 }
 
 impl Settings {
@@ -133,11 +156,11 @@ impl Settings {
                 return Err(SettingsError::Read { path, source });
             }
         };
-        let wrong = |why: String| SettingsError::Wrong {
+        let wrong = |error| SettingsError::Wrong {
             path: path.to_owned(),
-            why,
+            error,
         };
-        let mut settings: Settings = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let mut settings: Settings = toml::from_str(&text).map_err(|error| wrong(error.into()))?;
         let beside = path.parent().unwrap_or(Path::new(""));
         for directory in &mut settings.directories {
             directory.path = beside.join(&directory.path);
@@ -147,26 +170,21 @@ impl Settings {
     }
 
     /// Rejects contradictory settings.
-    fn check(&self) -> Result<(), String> {
-        if self.metadata_size_bytes > self.memory_size_bytes {
-            return Err(format!(
-                "metadata_size_bytes ({}) is part of memory_size_bytes ({}) and must not exceed it",
-                self.metadata_size_bytes.0, self.memory_size_bytes.0
-            ));
+    fn check(&self) -> Result<(), ValueError> {
+        let (metadata, memory) = (self.metadata_size_bytes.0, self.memory_size_bytes.0);
+        if metadata > memory {
+            return Err(ValueError::Metadata(metadata, memory));
         }
         for rule in &self.rules {
             if rule.prefix.is_empty() {
-                return Err("a rule requires a prefix, such as \"s3://bucket/warehouse/\"".to_owned());
+                return Err(ValueError::NoPrefix);
             }
             let same = self.rules.iter().filter(|other| other.prefix == rule.prefix);
             if same.count() > 1 {
-                return Err(format!("two rules for {:?}: merge them into one", rule.prefix));
+                return Err(ValueError::SamePrefix(rule.prefix.clone()));
             }
             if rule.cache == Some(false) && (rule.pin || rule.quota_bytes.is_some()) {
-                return Err(format!(
-                    "the rule for {:?} has `cache = false`, so it must not have a pin or a quota",
-                    rule.prefix
-                ));
+                return Err(ValueError::Contradiction(rule.prefix.clone()));
             }
         }
         for (index, directory) in self.directories.iter().enumerate() {
@@ -174,10 +192,7 @@ impl Settings {
                 .iter()
                 .any(|other| other.path == directory.path)
             {
-                return Err(format!(
-                    "the directory {} is listed twice",
-                    directory.path.display()
-                ));
+                return Err(ValueError::SameDirectory(directory.path.clone()));
             }
         }
         Ok(())

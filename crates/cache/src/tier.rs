@@ -119,17 +119,14 @@ impl Cache {
     /// Opens a tier with the settings from a file. On an error, logs a warning and returns `None`.
     /// With `in_memory_alone` nothing is written to disks.
     pub fn open_if_possible(file: &Path, program: &'static str, in_memory_alone: bool) -> Option<Cache> {
-        let opened = Settings::read(file)
-            .map_err(|error| error.to_string())
-            .and_then(|mut settings| {
-                if in_memory_alone {
-                    settings.directories.clear();
-                }
-                Cache::open(&settings, program).map_err(|error| error.to_string())
-            });
-        opened
-            .inspect_err(|error| tracing::warn!(error, "cannot open the cache; reading without it"))
-            .ok()
+        let warn = |error: String| tracing::warn!(error, "cannot open the cache; reading without it");
+        let settings = Settings::read(file).map_err(|error| warn(error.to_string()));
+        let mut settings = settings.ok()?;
+        if in_memory_alone {
+            settings.directories.clear();
+        }
+        let opened = Cache::open(&settings, program);
+        opened.map_err(|error| warn(error.to_string())).ok()
     }
 
     /// Waits until all fetched blocks are on the disks, for at most `time_max`. Returns whether

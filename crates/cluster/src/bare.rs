@@ -11,7 +11,7 @@ use placement::Layouts;
 use store::{Cluster, Connect, LayoutTag, Store, Timeouts, Topology, merge};
 use store_protocol::{Node, NodeId, Volume, VolumeId};
 
-use super::layout_log::{LayoutLog, LayoutsFile};
+use super::layout_log::{LayoutLog, LayoutLogError, LayoutsFile};
 use super::local::LocalNode;
 use super::promises::Promises;
 
@@ -24,12 +24,12 @@ impl BareNode {
     /// and promises that it finds on them. If there are no layouts, it begins with `first`.
     ///
     /// # Errors
-    /// Fails if a file of layouts cannot be read, or none can be written.
+    /// [`LayoutLogError`] if a file of layouts cannot be read, or none can be written.
     pub async fn open(
         id: NodeId,
         volumes: Vec<(Arc<dyn Volume>, PathBuf)>,
         first: Layouts,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, LayoutLogError> {
         let of = |(volume, path): &(Arc<dyn Volume>, PathBuf)| (volume.id().clone(), path.clone());
         let places: Vec<(VolumeId, PathBuf)> = volumes.iter().map(of).collect();
         let (mut layouts, mut accepted) = (first, Vec::new());

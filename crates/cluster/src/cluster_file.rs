@@ -11,7 +11,7 @@ use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
 use serde::Deserialize;
 use store_protocol::{NodeId, VolumeId};
 
-use super::config_file::{REPLICAS_MAX, SettingsError, check_name, one, read_toml};
+use super::config_file::{REPLICAS_MAX, SettingsError, ValueError, check_name, one, read_toml};
 use super::trust::Tls;
 
 /// A cluster file.
@@ -67,9 +67,9 @@ impl ClusterFile {
     /// [`SettingsError`] for a file that cannot be read or has a wrong value.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let file: Self = read_toml(path)?;
-        file.check().map_err(|detail| SettingsError::Format {
+        file.check().map_err(|error| SettingsError::Format {
             path: path.to_owned(),
-            detail,
+            error,
         })?;
         Ok(file)
     }
@@ -103,23 +103,20 @@ impl ClusterFile {
         }
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), ValueError> {
         if !(1..=REPLICAS_MAX).contains(&self.replicas) {
-            return Err(format!(
-                "replicas = {}: expected 1 to {REPLICAS_MAX}",
-                self.replicas
-            ));
+            return Err(ValueError::ClusterReplicas(self.replicas));
         }
         let mut ids = BTreeSet::new();
         for node in &self.nodes {
             check_name("node", &node.id)?;
             if !ids.insert(&node.id) {
-                return Err(format!("two nodes have the id {:?}", node.id));
+                return Err(ValueError::SameNode(node.id.clone()));
             }
             node.check()?;
         }
         if self.nodes.iter().all(|node| node.volumes.is_empty()) {
-            return Err("no node has a volume".to_owned());
+            return Err(ValueError::NoVolumes);
         }
         Ok(())
     }
@@ -143,21 +140,16 @@ impl MemberNode {
         })
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), ValueError> {
         if self.address.parse::<http::uri::Authority>().is_err() {
-            return Err(format!(
-                "node {:?}: address {:?}: expected host:port",
-                self.id, self.address
-            ));
+            return Err(ValueError::Address(self.id.clone(), self.address.clone()));
         }
         let mut names = BTreeSet::new();
         for volume in &self.volumes {
             check_name("volume", &volume.name)?;
             if !names.insert(&volume.name) {
-                return Err(format!(
-                    "node {:?} has two volumes named {:?}",
-                    self.id, volume.name
-                ));
+                let name = volume.name.clone();
+                return Err(ValueError::SameVolumeOfNode(self.id.clone(), name));
             }
         }
         Ok(())

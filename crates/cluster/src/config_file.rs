@@ -2,6 +2,7 @@
 //! are refused.
 
 use std::path::{Path, PathBuf};
+use std::time::TryFromFloatSecsError;
 
 /// Why settings cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -15,12 +16,12 @@ pub enum SettingsError {
         error: std::io::Error,
     },
     /// A file with a wrong or unknown value.
-    #[error("{path}: {detail}")]
+    #[error("{path}: {error}")]
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and the expected value.
-        detail: String,
+        /// The value.
+        error: ValueError,
     },
     /// The secret.
     #[error(transparent)]
@@ -29,27 +30,75 @@ pub enum SettingsError {
     #[error("cannot make the keys for connections between nodes: {0}")]
     Tls(String),
     /// A `--volume` option that cannot be parsed.
-    #[error("volume {text:?}: {detail}: expected DIR[,name=NAME][,zone=ZONE][,weight=NUMBER]")]
+    #[error("volume {text:?}: {error}: expected DIR[,name=NAME][,zone=ZONE][,weight=NUMBER]")]
     Volume {
         /// The text given.
         text: String,
-        /// What is wrong.
-        detail: String,
+        /// The value.
+        error: ValueError,
     },
+}
+
+/// Why a value of a settings file or of a `--volume` option is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ValueError {
+    /// The text is not TOML, or has an unknown key or a value of another type.
+    #[error(transparent)]
+    Toml(#[from] toml::de::Error),
+    /// The name of a node or volume, as said first.
+    #[error("{0} name {1:?}: expected 1 to 63 letters, digits, dots, hyphens or underscores")]
+    Name(&'static str, String),
+    /// The number of copies in a cluster file.
+    #[error("replicas = {0}: expected 1 to {REPLICAS_MAX}")]
+    ClusterReplicas(u8),
+    /// The number of copies in the settings of a node.
+    #[error("replicas: expected 1 to {REPLICAS_MAX}")]
+    NodeReplicas,
+    /// Two nodes of a cluster file have this id.
+    #[error("two nodes have the id {0:?}")]
+    SameNode(String),
+    /// The address of this node.
+    #[error("node {0:?}: address {1:?}: expected host:port")]
+    Address(String, String),
+    /// Two volumes of this node have this name.
+    #[error("node {0:?} has two volumes named {1:?}")]
+    SameVolumeOfNode(String, String),
+    /// A cluster file without a volume.
+    #[error("no node has a volume")]
+    NoVolumes,
+    /// Settings of a node without a volume.
+    #[error("no volume is given: a node requires at least one")]
+    NoVolume,
+    /// Two volumes of the settings have this name.
+    #[error("two volumes have the name {0:?}")]
+    SameVolume(String),
+    /// The node is not in its cluster file.
+    #[error("the cluster file has no node {0:?}")]
+    NoNode(String),
+    /// A time of `[upkeep]`: its name and its seconds.
+    #[error("upkeep: {0} = {1}: {2}")]
+    Upkeep(&'static str, f64, TryFromFloatSecsError),
+    /// A `--volume` option without a directory.
+    #[error("the directory is missing")]
+    NoDirectory,
+    /// The weight in a `--volume` option.
+    #[error("invalid weight {0:?}")]
+    Weight(String),
+    /// Another part of a `--volume` option.
+    #[error("cannot parse {0:?}")]
+    VolumePart(String),
 }
 
 /// Highest number of copies of an object.
 pub const REPLICAS_MAX: u8 = 8;
 
 /// Checks a name: names of nodes and volumes are used in paths, headers and logs.
-pub(super) fn check_name(what: &str, name: &str) -> Result<(), String> {
+pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), ValueError> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
     if (1..=63).contains(&name.len()) && name.bytes().all(allowed) {
         return Ok(());
     }
-    Err(format!(
-        "{what} name {name:?}: expected 1 to 63 letters, digits, dots, hyphens or underscores"
-    ))
+    Err(ValueError::Name(what, name.to_owned()))
 }
 
 /// Reads a TOML file.
@@ -60,7 +109,7 @@ pub(super) fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T
     })?;
     toml::from_str(&text).map_err(|error| SettingsError::Format {
         path: path.to_owned(),
-        detail: error.to_string(),
+        error: error.into(),
     })
 }
 

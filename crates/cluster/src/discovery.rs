@@ -42,7 +42,7 @@ impl Directory {
     fn at(path: &Path) -> Self {
         let (file, damage) = match LayoutsFile::read(path) {
             Ok(file) => (file, None),
-            Err(detail) => (None, Some(detail)),
+            Err(error) => (None, Some(error.to_string())),
         };
         let said = DiskVolume::id_in(path).ok().flatten();
         let state = match (state_of(path), damage) {

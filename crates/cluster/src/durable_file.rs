@@ -22,6 +22,42 @@ use serde::de::DeserializeOwned;
 use store_protocol::VolumeId;
 use volume::{DiskVolume, NODE_DIR};
 
+/// Why a file of the node is on none of its volumes, or not on one of them.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeFileError {
+    /// The directory is not this volume: its disk may be unmounted.
+    #[error("{0} is not volume {1} at present")]
+    OtherDirectory(PathBuf, VolumeId),
+    /// The file cannot be written.
+    #[error("write {0}: {1}")]
+    Write(PathBuf, io::Error),
+    /// No volume got the file, each for its own reason.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Everywhere(Vec<NodeFileError>),
+}
+
+/// Calls `write` for every volume that is present, to write its file of this name. One success is
+/// enough; the other failures are logged.
+pub(super) fn write_to_any(
+    places: &[(VolumeId, PathBuf)],
+    name: &str,
+    write: impl Fn(&VolumeId, &Path) -> io::Result<()>,
+) -> Result<(), NodeFileError> {
+    let write_if_there = |(volume, dir): &(VolumeId, PathBuf)| {
+        if !is_volume(dir, volume) {
+            return Some(NodeFileError::OtherDirectory(dir.clone(), volume.clone()));
+        }
+        let error = write(volume, dir).err()?;
+        Some(NodeFileError::Write(path_of(dir, name), error))
+    };
+    let failures: Vec<_> = places.iter().filter_map(write_if_there).collect();
+    if failures.len() == places.len() && !places.is_empty() {
+        return Err(NodeFileError::Everywhere(failures));
+    }
+    failures.iter().for_each(|failure| tracing::warn!("{failure}"));
+    Ok(())
+}
+
 /// Returns whether a directory identifies itself as this volume. If it does not, a disk may have
 /// been unmounted, and nothing must be written there.
 pub(super) fn is_volume(dir: &Path, volume: &VolumeId) -> bool {

@@ -24,7 +24,7 @@ use store_protocol::{NEWS, VolumeId};
 use system::{Broken, holds};
 use tokio::sync::Mutex;
 
-use super::durable_file;
+use super::durable_file::{self, NodeFileError};
 
 /// Name of the file.
 const FILE: &str = "layouts.json";
@@ -56,6 +56,32 @@ pub(crate) struct LayoutLog {
     tag: RwLock<LayoutTag>,
 }
 
+/// Why layouts cannot be read, accepted or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutLogError {
+    /// The file of a volume cannot be read.
+    #[error("read {0}: {1}")]
+    Read(PathBuf, io::Error),
+    /// The file of a volume has this format, of another version of the program.
+    #[error("{0} has format {1}, expected {FORMAT}")]
+    Format(PathBuf, u32),
+    /// The proposed layout is not newer than the one of this number.
+    #[error("layout {0} is already in force")]
+    InForce(u64),
+    /// The proposed layout is not newer than the other one of this number.
+    #[error("another layout, number {0}, has already been accepted")]
+    Accepted(u64),
+    /// The layouts of a volume contradict those in force.
+    #[error("it belongs to another store than the volumes in service")]
+    OtherStore,
+    /// An invariant of the log would not hold.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    /// No volume could be written.
+    #[error(transparent)]
+    Write(#[from] NodeFileError),
+}
+
 #[derive(Debug, Clone)]
 struct State {
     layouts: Layouts,
@@ -75,17 +101,11 @@ impl LayoutsFile {
 
     /// Reads the layout file of the volume in this directory. Returns `None` if the file does not
     /// exist yet.
-    pub(super) fn read(volume_dir: &Path) -> Result<Option<Self>, String> {
+    pub(super) fn read(volume_dir: &Path) -> Result<Option<Self>, LayoutLogError> {
         let path = durable_file::path_of(volume_dir, FILE);
-        let file: Option<Self> =
-            durable_file::read(&path).map_err(|error| format!("read {}: {error}", path.display()))?;
-        match file {
-            Some(file) if file.format != FORMAT => Err(format!(
-                "{} has format {}, expected {FORMAT}",
-                path.display(),
-                file.format
-            )),
-            file => Ok(file),
+        match durable_file::read::<Self>(&path) {
+            Ok(Some(file)) if file.format != FORMAT => Err(LayoutLogError::Format(path, file.format)),
+            read => read.map_err(|error| LayoutLogError::Read(path, error)),
         }
     }
 }
@@ -116,7 +136,7 @@ impl LayoutLog {
     ///
     /// # Errors
     /// Fails if no volume could be written.
-    pub(crate) async fn fill(&self) -> Result<(), String> {
+    pub(crate) async fn fill(&self) -> Result<(), NodeFileError> {
         let state = self.state.lock().await;
         self.save(&state).await
     }
@@ -150,13 +170,10 @@ impl LayoutLog {
     ///
     /// # Errors
     /// The reason for a refusal: its number is taken or too low, or no volume could be written.
-    pub(crate) async fn propose(&self, layout: &Layout) -> Result<(), String> {
+    pub(crate) async fn propose(&self, layout: &Layout) -> Result<(), LayoutLogError> {
         let mut state = self.state.lock().await;
         if layout.number <= state.layouts.current.number {
-            return Err(format!(
-                "layout {} is already in force",
-                state.layouts.current.number
-            ));
+            return Err(LayoutLogError::InForce(state.layouts.current.number));
         }
         if let Some(newest) = state.accepted.last()
             && newest.number >= layout.number
@@ -164,15 +181,12 @@ impl LayoutLog {
             return if newest == layout {
                 Ok(())
             } else {
-                Err(format!(
-                    "another layout, number {}, has already been accepted",
-                    newest.number
-                ))
+                Err(LayoutLogError::Accepted(newest.number))
             };
         }
         let mut next = state.clone();
         next.accepted.push(layout.clone());
-        check_follows(&state, &next).map_err(|broken| broken.to_string())?;
+        check_follows(&state, &next)?;
         self.save(&next).await?;
         // Only after the save: a layout must be durable before its acceptance is answered.
         *state = next;
@@ -201,7 +215,7 @@ impl LayoutLog {
         if let Err(error) = self.save(&state).await {
             tracing::error!(
                 layout = number,
-                error,
+                error = error.to_string(),
                 "layouts are in force but could not be written to disk"
             );
         }
@@ -222,14 +236,14 @@ impl LayoutLog {
     ///
     /// # Errors
     /// Fails if its layouts contradict those in force: the volume must not be used.
-    pub(crate) async fn merge_file(&self, file: LayoutsFile) -> Result<(), String> {
+    pub(crate) async fn merge_file(&self, file: LayoutsFile) -> Result<(), LayoutLogError> {
         let LayoutsFile {
             layouts, accepted, ..
         } = file;
         let ours = self.layouts().await.current;
         let theirs = &layouts.current;
         if ours.seed != theirs.seed || (ours.number == theirs.number && ours != *theirs) {
-            return Err("it belongs to another store than the volumes in service".to_owned());
+            return Err(LayoutLogError::OtherStore);
         }
         self.adopt(layouts).await;
         for layout in accepted {
@@ -240,25 +254,14 @@ impl LayoutLog {
     }
 
     /// Writes to all volumes. One success is enough.
-    async fn save(&self, state: &State) -> Result<(), String> {
+    async fn save(&self, state: &State) -> Result<(), NodeFileError> {
         if self.places.is_empty() {
             return Ok(());
         }
         let (places, state) = (self.places.clone(), state.clone());
-        let write = move || {
-            let failures: Vec<_> = places
-                .iter()
-                .filter_map(|(volume, dir)| write_if_there(volume, dir, &state).err())
-                .collect();
-            if failures.len() < places.len() {
-                failures.iter().for_each(|failure| tracing::warn!("{failure}"));
-                return Ok(());
-            }
-            Err(failures.join("; "))
-        };
-        system::blocking(write)
-            .await
-            .map_err(|error| format!("write {FILE}: {error}"))?
+        let write = move |volume: &VolumeId, dir: &Path| write_one(volume, dir, &state);
+        let written = system::blocking(move || durable_file::write_to_any(&places, FILE, write)).await;
+        written.map_err(|error| NodeFileError::Write(FILE.into(), io::Error::other(error)))?
     }
 }
 
@@ -282,14 +285,6 @@ fn check_follows(before: &State, next: &State) -> Result<(), Broken> {
         Vec::from_iter(numbers())
     );
     Ok(())
-}
-
-fn write_if_there(volume: &VolumeId, dir: &Path, state: &State) -> Result<(), String> {
-    if !durable_file::is_volume(dir, volume) {
-        return Err(format!("{} is not volume {volume} at present", dir.display()));
-    }
-    write_one(volume, dir, state)
-        .map_err(|error| format!("write {}: {error}", durable_file::path_of(dir, FILE).display()))
 }
 
 fn write_one(volume: &VolumeId, dir: &Path, state: &State) -> io::Result<()> {

@@ -10,6 +10,7 @@
 //!  - a volume whose layouts contradict those in force stays out; newer layouts are adopted before
 //!    it is used.
 
+use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -21,9 +22,10 @@ use store_protocol::{
     ByteStream, Cause, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeError,
     VolumeId, VolumeRequest, VolumeResponse, VolumeState, VolumeStatus,
 };
+use tokio::task::JoinError;
 use volume::{FixityLog, fixity};
 
-use super::layout_log::{LayoutLog, LayoutsFile};
+use super::layout_log::{LayoutLog, LayoutLogError, LayoutsFile};
 use super::open::{OpenVolume, Opener};
 use super::start_error::StartError;
 
@@ -50,6 +52,27 @@ enum OpenState {
     /// Why the volume is not open.
     Closed(String),
     Open(Arc<dyn Volume>),
+}
+
+/// Why a volume stays out of service.
+#[derive(Debug, thiserror::Error)]
+enum ReviveError {
+    #[error("{}", without_path(.0))]
+    Open(StartError),
+    #[error("opening it ended without a result: {0}")]
+    NoResult(JoinError),
+    #[error(transparent)]
+    Layouts(#[from] LayoutLogError),
+    #[error("write the node's own files: {0}")]
+    NodeFiles(io::Error),
+}
+
+/// Returns the text of an error without the path of the volume, which its status names.
+fn without_path(error: &StartError) -> String {
+    match error {
+        StartError::Volume { detail, .. } => detail.clone(),
+        other => other.to_string(),
+    }
 }
 
 impl LazyVolume {
@@ -84,11 +107,11 @@ impl LazyVolume {
                     log.append(&event, true);
                 }
             }
-            Err(reason) => *self.held.write() = OpenState::Closed(reason),
+            Err(error) => *self.held.write() = OpenState::Closed(error.to_string()),
         }
     }
 
-    async fn try_open(&self) -> Result<Arc<dyn Volume>, String> {
+    async fn try_open(&self) -> Result<Arc<dyn Volume>, ReviveError> {
         let (opener, given) = (self.opening.opener.clone(), self.given.clone());
         let open = move || {
             // An unreadable layout file is written again, because the other volumes have the
@@ -98,11 +121,8 @@ impl LazyVolume {
                 .write_node_files
                 .clone()
                 .map(|furnish| (furnish, given.path.clone()));
-            let volume = opener(given).map_err(|error| match error {
-                StartError::Volume { detail, .. } => detail,
-                other => other.to_string(),
-            })?;
-            Ok::<_, String>((file, volume, furnish))
+            let volume = opener(given).map_err(ReviveError::Open)?;
+            Ok::<_, ReviveError>((file, volume, furnish))
         };
         let (file, volume, furnish) = blocking(open).await??;
         if let Some(file) = file {
@@ -112,15 +132,14 @@ impl LazyVolume {
         }
         if let Some((furnish, path)) = furnish {
             let written = blocking(move || furnish(&path)).await?;
-            written.map_err(|error| format!("write the node's own files: {error}"))?;
+            written.map_err(ReviveError::NodeFiles)?;
         }
         Ok(volume)
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    let done = system::blocking(work).await;
-    done.map_err(|error| format!("opening it ended without a result: {error}"))
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ReviveError> {
+    system::blocking(work).await.map_err(ReviveError::NoResult)
 }
 
 /// Returns the status of an unopened volume. Its sizes and counts are unknown and set to 0.

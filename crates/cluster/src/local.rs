@@ -124,7 +124,8 @@ impl Node for LocalNode {
     }
 
     async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {
-        self.promises.promise(claims).await.map_err(NodeError::Failed)
+        let promised = self.promises.promise(claims).await;
+        promised.map_err(|error| NodeError::Failed(error.to_string()))
     }
 
     async fn layouts(&self) -> Result<Layouts, NodeError> {
@@ -133,9 +134,9 @@ impl Node for LocalNode {
 
     async fn propose(&self, layout: &Layout) -> Result<(), NodeError> {
         let accepted = self.layout_log.propose(layout).await;
-        accepted.map_err(|detail| NodeError::LayoutRefused {
+        accepted.map_err(|error| NodeError::LayoutRefused {
             node: self.id.clone(),
-            detail,
+            detail: error.to_string(),
         })
     }
 

@@ -23,7 +23,7 @@ use store_protocol::{
 };
 use system::{Broken, holds};
 
-use super::durable_file;
+use super::durable_file::{self, NodeFileError};
 
 /// Name of the file.
 const FILE: &str = "terms.json";
@@ -40,6 +40,28 @@ struct TermsFile {
     volume: VolumeId,
     /// Partitions by the term promised for them, as `3 7-12 4095`.
     terms: BTreeMap<Term, String>,
+}
+
+/// Why terms cannot be promised.
+#[derive(Debug, thiserror::Error)]
+pub enum PromiseError {
+    /// An invariant of the promises would not hold.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    /// No volume could be written.
+    #[error(transparent)]
+    Write(#[from] NodeFileError),
+}
+
+/// Why the `terms.json` of a volume does not count.
+#[derive(Debug, thiserror::Error)]
+enum TermsFileError {
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    #[error("format {0}, expected {FORMAT}")]
+    Format(u32),
+    #[error("{0:?} is not a partition")]
+    Partition(String),
 }
 
 /// The promises of a node, and the admitted versions that are still being prepared.
@@ -72,15 +94,10 @@ impl Promises {
         let mut table = Table::default();
         for (volume, dir) in &places {
             let path = durable_file::path_of(dir, FILE);
-            let learnt = match durable_file::read::<TermsFile>(&path) {
-                Ok(None) => Ok(()),
-                Ok(Some(file)) if file.format != FORMAT => {
-                    Err(format!("format {}, expected {FORMAT}", file.format))
-                }
-                Ok(Some(file)) => table.merge_file(&file),
-                Err(error) => Err(error.to_string()),
-            };
-            if let Err(detail) = learnt {
+            let read = durable_file::read(&path).map_err(TermsFileError::from);
+            let learnt = read.and_then(|file| file.map_or(Ok(()), |file| table.merge_file(&file)));
+            if let Err(error) = learnt {
+                let detail = error.to_string();
                 tracing::warn!(%volume, path = %path.display(), detail, "the stored promises cannot be read");
             }
         }
@@ -104,18 +121,17 @@ impl Promises {
     /// was promised. A claim of the term that was already promised is a retry and is granted.
     ///
     /// # Errors
-    /// Fails if no volume could be written. Nothing is promised then.
-    pub async fn promise(self: &Arc<Self>, claims: &[Claim]) -> Result<Vec<Claim>, String> {
+    /// [`PromiseError`] if no volume could be written. Nothing is promised then.
+    pub async fn promise(self: &Arc<Self>, claims: &[Claim]) -> Result<Vec<Claim>, PromiseError> {
         let (me, claims) = (self.clone(), claims.to_vec());
         if self.places.is_empty() {
             return me.promise_now(&claims);
         }
-        system::blocking(move || me.promise_now(&claims))
-            .await
-            .map_err(|error| format!("write {FILE}: {error}"))?
+        let promised = system::blocking(move || me.promise_now(&claims)).await;
+        promised.map_err(|error| NodeFileError::Write(FILE.into(), io::Error::other(error)))?
     }
 
-    fn promise_now(&self, claims: &[Claim]) -> Result<Vec<Claim>, String> {
+    fn promise_now(&self, claims: &[Claim]) -> Result<Vec<Claim>, PromiseError> {
         let _one = self.writing.lock();
         // A copy, so that `enter` does not wait for the disk while the new terms are written.
         let mut terms = self.table.lock().terms.clone();
@@ -130,9 +146,11 @@ impl Promises {
             }
             *promised = claim.term.max(*promised);
         }
-        check_risen(&self.table.lock().terms, &terms).map_err(|broken| broken.to_string())?;
+        check_risen(&self.table.lock().terms, &terms)?;
         if terms != self.table.lock().terms {
-            self.save(&terms)?;
+            // One success is enough.
+            let write = |volume: &VolumeId, dir: &Path| write_one(volume, dir, &terms);
+            durable_file::write_to_any(&self.places, FILE, write)?;
         }
         // After the save, because the promise must be durable first. From here on versions of
         // earlier terms are refused; `under_way` reports those admitted before.
@@ -207,24 +225,13 @@ impl Promises {
         }
         write_one(volume, dir, &terms)
     }
-
-    /// Writes to all volumes that are present. One success is enough.
-    fn save(&self, terms: &BTreeMap<Partition, Term>) -> Result<(), String> {
-        let failures: Vec<_> = self
-            .places
-            .iter()
-            .filter_map(|(volume, dir)| write_if_there(volume, dir, terms).err())
-            .collect();
-        if failures.len() < self.places.len() || self.places.is_empty() {
-            failures.iter().for_each(|failure| tracing::warn!("{failure}"));
-            return Ok(());
-        }
-        Err(failures.join("; "))
-    }
 }
 
 impl Table {
-    fn merge_file(&mut self, file: &TermsFile) -> Result<(), String> {
+    fn merge_file(&mut self, file: &TermsFile) -> Result<(), TermsFileError> {
+        if file.format != FORMAT {
+            return Err(TermsFileError::Format(file.format));
+        }
         for (term, partitions) in &file.terms {
             for partition in listed(partitions)? {
                 let promised = self.terms.entry(partition).or_default();
@@ -259,14 +266,6 @@ fn check_risen(before: &BTreeMap<Partition, Term>, now: &BTreeMap<Partition, Ter
     Ok(())
 }
 
-fn write_if_there(volume: &VolumeId, dir: &Path, terms: &BTreeMap<Partition, Term>) -> Result<(), String> {
-    if !durable_file::is_volume(dir, volume) {
-        return Err(format!("{} is not volume {volume} at present", dir.display()));
-    }
-    write_one(volume, dir, terms)
-        .map_err(|error| format!("write {}: {error}", durable_file::path_of(dir, FILE).display()))
-}
-
 fn write_one(volume: &VolumeId, dir: &Path, terms: &BTreeMap<Partition, Term>) -> io::Result<()> {
     let mut by_term: BTreeMap<Term, Vec<Partition>> = BTreeMap::new();
     for (partition, term) in terms {
@@ -299,10 +298,10 @@ fn list(partitions: &[Partition]) -> String {
 }
 
 /// Parses a text made by [`list`].
-fn listed(text: &str) -> Result<Vec<Partition>, String> {
+fn listed(text: &str) -> Result<Vec<Partition>, TermsFileError> {
     let number = |text: &str| {
         let number = text.parse::<u16>().ok().filter(|number| *number < PARTITIONS);
-        number.ok_or_else(|| format!("{text:?} is not a partition"))
+        number.ok_or_else(|| TermsFileError::Partition(text.to_owned()))
     };
     let mut partitions = Vec::new();
     for run in text.split_ascii_whitespace() {
@@ -335,7 +334,7 @@ mod tests {
         ] {
             let partitions: Vec<_> = numbers.into_iter().map(Partition).collect();
             assert_eq!(list(&partitions), text);
-            assert_eq!(listed(text), Ok(partitions));
+            assert_eq!(listed(text).unwrap(), partitions);
         }
         for wrong in ["4096", "x", "1-", "-1", "3,4"] {
             assert!(listed(wrong).is_err(), "{wrong}");
@@ -356,19 +355,18 @@ mod tests {
             .collect();
         let (one, other) = (Clock::new("n1"), Clock::new("n2"));
         let promises = Promises::read(places.clone());
-        assert_eq!(
-            promises
-                .promise(&[claim(1, one.term(1)), claim(2, one.term(1))])
-                .await,
-            Ok(Vec::new())
-        );
-        assert_eq!(promises.promise(&[claim(2, other.term(2))]).await, Ok(Vec::new()));
+        let refused = promises
+            .promise(&[claim(1, one.term(1)), claim(2, one.term(1))])
+            .await;
+        assert_eq!(refused.unwrap(), []);
+        let refused = promises.promise(&[claim(2, other.term(2))]).await;
+        assert_eq!(refused.unwrap(), []);
         // If one volume missed the last promise, its older promise does not become valid again.
         std::fs::remove_file(dirs[0].path().join("node/terms.json")).unwrap();
         let promises = Promises::read(places);
         let refused = promises
             .promise(&[claim(1, one.term(1)), claim(2, one.term(1))])
             .await;
-        assert_eq!(refused, Ok(vec![claim(2, other.term(2))]));
+        assert_eq!(refused.unwrap(), [claim(2, other.term(2))]);
     }
 }

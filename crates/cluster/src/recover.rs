@@ -51,6 +51,7 @@ pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartEr
     let _marked = system::blocking(mark)
         .await
         .map_err(|error| refused(format!("mark the volumes: {error}")))??;
-    layout_log.fill().await.map_err(refused)?;
+    let filled = layout_log.fill().await;
+    filled.map_err(|error| refused(error.to_string()))?;
     Ok(layouts)
 }

@@ -13,7 +13,7 @@ use store::upkeep::UpkeepSettings;
 use store_protocol::NodeId;
 
 use super::cluster_file::ClusterFile;
-use super::config_file::{REPLICAS_MAX, SettingsError, check_name, one, read_toml};
+use super::config_file::{REPLICAS_MAX, SettingsError, ValueError, check_name, one, read_toml};
 use super::secret::Secret;
 use super::trust::{Tls, Trust};
 
@@ -131,7 +131,7 @@ struct UpkeepFile {
 
 impl UpkeepFile {
     /// Returns `settings` with the values of the file in place of the present ones.
-    fn applied_to(&self, mut settings: UpkeepSettings) -> Result<UpkeepSettings, String> {
+    fn applied_to(&self, mut settings: UpkeepSettings) -> Result<UpkeepSettings, ValueError> {
         let times = [
             ("scrub_every_s", &mut settings.scrub_every, self.scrub_every_s),
             (
@@ -156,7 +156,7 @@ impl UpkeepFile {
         for (name, setting, seconds) in times {
             if let Some(seconds) = seconds {
                 *setting = Duration::try_from_secs_f64(seconds)
-                    .map_err(|error| format!("upkeep: {name} = {seconds}: {error}"))?;
+                    .map_err(|error| ValueError::Upkeep(name, seconds, error))?;
             }
         }
         let rates = [
@@ -196,9 +196,9 @@ impl NodeSettings {
     /// [`SettingsError`] for a file that cannot be read or has a wrong value.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let file: NodeFile = read_toml(path)?;
-        let wrong = |detail| SettingsError::Format {
+        let wrong = |error| SettingsError::Format {
             path: path.to_owned(),
-            detail,
+            error,
         };
         let beside = |other: &Path| path.parent().unwrap_or(Path::new(".")).join(other);
         let cluster = file
@@ -235,24 +235,24 @@ impl NodeSettings {
     }
 
     /// Refuses settings that are wrong whatever the volumes hold.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), ValueError> {
         check_name("node", &self.id.0)?;
         if self.volumes.is_empty() {
-            return Err("no volume is given: a node requires at least one".to_owned());
+            return Err(ValueError::NoVolume);
         }
         let mut names = BTreeSet::new();
         for name in self.volumes.iter().filter_map(|volume| volume.name.as_deref()) {
             check_name("volume", name)?;
             if !names.insert(name) {
-                return Err(format!("two volumes have the name {name:?}"));
+                return Err(ValueError::SameVolume(name.to_owned()));
             }
         }
         if self.replicas == Some(0) || self.replicas > Some(REPLICAS_MAX) {
-            return Err(format!("replicas: expected 1 to {REPLICAS_MAX}"));
+            return Err(ValueError::NodeReplicas);
         }
         match &self.cluster {
             Some(cluster) if !cluster.nodes.iter().any(|node| node.id == *self.id.0) => {
-                Err(format!("the cluster file has no node {:?}", self.id.0))
+                Err(ValueError::NoNode(self.id.0.to_string()))
             }
             _ => Ok(()),
         }
@@ -276,14 +276,14 @@ impl FromStr for VolumeSettings {
     type Err = SettingsError;
 
     fn from_str(text: &str) -> Result<Self, SettingsError> {
-        let wrong = |detail: String| SettingsError::Volume {
+        let wrong = |error| SettingsError::Volume {
             text: text.to_owned(),
-            detail,
+            error,
         };
         let mut parts = text.split(',');
         let mut volume = Self::at(parts.next().unwrap_or_default());
         if volume.path.as_os_str().is_empty() {
-            return Err(wrong("the directory is missing".to_owned()));
+            return Err(wrong(ValueError::NoDirectory));
         }
         for part in parts {
             match part.split_once('=') {
@@ -293,11 +293,10 @@ impl FromStr for VolumeSettings {
                 }
                 Some(("zone", zone)) if !zone.is_empty() => volume.zone = Some(zone.to_owned()),
                 Some(("weight", weight)) => {
-                    volume.weight = weight
-                        .parse()
-                        .map_err(|_| wrong(format!("invalid weight {weight:?}")))?;
+                    let refused = |_| wrong(ValueError::Weight(weight.to_owned()));
+                    volume.weight = weight.parse().map_err(refused)?;
                 }
-                _ => return Err(wrong(format!("cannot parse {part:?}"))),
+                _ => return Err(wrong(ValueError::VolumePart(part.to_owned()))),
             }
         }
         Ok(volume)

@@ -87,7 +87,7 @@ async fn start_node(
     let port = listen(settings.listen, settings.connections).await?;
     let address = port.address();
     let filled = layout_log.fill().await;
-    filled.map_err(|detail| StartError::conflict(&settings.id, detail))?;
+    filled.map_err(|error| StartError::conflict(&settings.id, error))?;
     let node = LocalNode::new(
         settings.id.clone(),
         volumes,

@@ -73,10 +73,10 @@ pub enum StartError {
 
 impl StartError {
     /// Returns the error for settings of this node that contradict each other or the volumes.
-    pub(super) fn conflict(node: &NodeId, detail: String) -> Self {
+    pub(super) fn conflict(node: &NodeId, detail: impl ToString) -> Self {
         Self::Conflict {
             node: node.to_string(),
-            detail,
+            detail: detail.to_string(),
         }
     }
 }

@@ -42,7 +42,7 @@ mod web;
 pub use folder::Folder;
 pub use listed_page::{ListedObject, ListedPage};
 pub use listing::Listing;
-pub use own_store::OwnStore;
+pub use own_store::{OwnStore, OwnStoreError};
 pub use reader::READ_AHEAD_BYTES;
 pub use remote::Remote;
 pub use settings::{Retry, S3Settings, Settings};

@@ -7,8 +7,11 @@ use object_store::ObjectStore;
 
 use crate::listed_page::ListedPage;
 
+/// Why the store cannot answer: an error of the client that [`OwnStore`] calls.
+pub type OwnStoreError = Box<dyn std::error::Error + Send + Sync>;
+
 /// A page of a listing, later.
-type ListedLater = BoxFuture<'static, Result<Option<ListedPage>, String>>;
+type ListedLater = BoxFuture<'static, Result<Option<ListedPage>, OwnStoreError>>;
 
 /// Access to Weft's own store; paths are `bucket/name`.
 #[derive(Clone)]
@@ -20,12 +23,11 @@ pub struct OwnStore {
     /// Returns the SHA-256 that the store keeps for `bucket/name`; `None` if it cannot be read now.
     pub sha256: Arc<dyn Fn(String) -> BoxFuture<'static, Option<[u8; 32]>> + Send + Sync>,
     /// Returns a page of the objects whose path starts with a prefix (`bucket/` and the start of a
-    /// name) and comes after another one, in order; `None` if the bucket does not exist. The error
-    /// is the reason why the store cannot answer.
+    /// name) and comes after another one, in order; `None` if the bucket does not exist.
     pub list: Arc<dyn Fn(String, Option<String>) -> ListedLater + Send + Sync>,
     /// Closes the connection; [`crate::Remote::close`] calls it.
     pub close: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
-/// Connects to the store on first use; the error is the reason why it cannot.
-pub(crate) type Connect = dyn Fn() -> BoxFuture<'static, Result<OwnStore, String>> + Send + Sync;
+/// Connects to the store on first use.
+pub(crate) type Connect = dyn Fn() -> BoxFuture<'static, Result<OwnStore, OwnStoreError>> + Send + Sync;

@@ -18,7 +18,7 @@ use crate::address::{Address, path};
 use crate::bucket::{Bucket, BucketObject};
 use crate::cached::CachedRanges;
 use crate::download::download;
-use crate::own_store::{Connect, OwnStore};
+use crate::own_store::{Connect, OwnStore, OwnStoreError};
 use crate::reader::RangeReader;
 use crate::redirects::Connector;
 use crate::retry::with_retries;
@@ -75,7 +75,7 @@ impl Remote {
     /// Creates a remote with Weft's own store, to which it connects on first use.
     pub fn with_store(
         settings: Settings,
-        connect: impl Fn() -> BoxFuture<'static, Result<OwnStore, String>> + Send + Sync + 'static,
+        connect: impl Fn() -> BoxFuture<'static, Result<OwnStore, OwnStoreError>> + Send + Sync + 'static,
     ) -> Remote {
         Remote::with(settings, Some(Box::new(connect)))
     }

@@ -8,7 +8,7 @@ use http::{Extensions, HeaderMap};
 use s3s::dto::{Checksum, StreamingBlob};
 use s3s::stream::ByteStream as _;
 use s3s::{S3Error, S3Result, TrailingHeaders};
-use store::{ByteStream, Finisher, Put, StoreError};
+use store::{ByteStream, Finisher, FinisherError, Put, StoreError};
 
 use crate::body::{self, Faults};
 use crate::checksum::{self, Algorithm, Declared, Summing};
@@ -114,7 +114,7 @@ fn finisher(
             checksum::compare(&declared, trailers.as_ref(), &found).map_err(|error| {
                 let text = error.message().unwrap_or_default().to_owned();
                 faults.note(error);
-                text
+                FinisherError::from(text)
             })?;
         }
         attributes.insert(summing.algorithm().header().to_owned(), found);

@@ -75,6 +75,6 @@ pub use listen::{TlsError, TlsFiles};
 
 pub use gateway::{BucketPrefix, BucketPrefixError, Credential, GatewayError, GatewaySettings, Map, Scope};
 pub use keys::{ALL_RIGHTS, KeyPair, KeysError, Right};
-pub use log::{LogFormat, LogSettings, LogTarget};
+pub use log::{LogFormat, LogFormatError, LogSettings, LogTarget, LogTargetError};
 pub use options::{Limits, ServeError, Settings};
 pub use serve::{Running, serve, serve_gateway};

@@ -55,8 +55,8 @@ mod versioning;
 mod versions;
 
 pub use client::{
-    Complete, Damage, Finisher, List, Listing, MULTIPART_AGE_MAX, Multipart, Multiparts, Object,
-    PART_NUMBER_MAX, Part, Parts, Put, ReadMode, Store, StoreError, Timeouts,
+    Complete, Damage, Finisher, FinisherError, List, Listing, MULTIPART_AGE_MAX, Multipart, Multiparts,
+    Object, PART_NUMBER_MAX, Part, Parts, Put, ReadMode, Store, StoreError, Timeouts,
 };
 pub use cluster::{Cluster, Connect, LayoutTag, Topology, announce, merge};
 pub use placement::{NodeRole, VolumeRole};

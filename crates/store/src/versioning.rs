@@ -1,7 +1,6 @@
 //! The versioning setting of a bucket.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use store_protocol::Meta;
 
@@ -27,8 +26,11 @@ pub enum Versioning {
 impl Versioning {
     /// Reads the attribute of a bucket.
     pub(crate) fn of(attributes: &BTreeMap<String, String>) -> Self {
-        let text = attributes.get(VERSIONING);
-        text.and_then(|text| text.parse().ok()).unwrap_or_default()
+        match attributes.get(VERSIONING).map(String::as_str) {
+            Some("enabled") => Self::Enabled,
+            Some("suspended") => Self::Suspended,
+            _ => Self::Unversioned,
+        }
     }
 
     /// Returns a bucket's attribute for this setting, and its value.
@@ -61,19 +63,6 @@ impl Versioning {
             Self::Suspended => {
                 attributes.remove(VERSION_ID);
             }
-        }
-    }
-}
-
-impl FromStr for Versioning {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "unversioned" => Ok(Self::Unversioned),
-            "enabled" => Ok(Self::Enabled),
-            "suspended" => Ok(Self::Suspended),
-            _ => Err(format!("{text:?}: expected enabled or suspended")),
         }
     }
 }

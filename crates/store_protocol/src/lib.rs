@@ -61,4 +61,4 @@ pub use volume::{SURVEY_ENTRIES, Volume};
 pub use volume_error::VolumeError;
 pub use volume_request::{UnexpectedResponse, VolumeRequest, VolumeResponse};
 pub use volume_status::{VolumeState, VolumeStatus};
-pub use worker::{WorkerState, WorkerStatus};
+pub use worker::{WorkerState, WorkerStateError, WorkerStatus};

@@ -30,6 +30,11 @@ pub struct WorkerStatus {
     pub last_error: String,
 }
 
+/// A text that is no [`WorkerState`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown worker state {0:?}")]
+pub struct WorkerStateError(String);
+
 /// The current state of a background worker.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -63,16 +68,16 @@ impl From<WorkerState> for String {
 }
 
 impl TryFrom<String> for WorkerState {
-    type Error = String;
+    type Error = WorkerStateError;
 
-    fn try_from(text: String) -> Result<WorkerState, String> {
+    fn try_from(text: String) -> Result<WorkerState, WorkerStateError> {
         // The reason may contain ": " itself, so the text is split at the first one only.
         match text.split_once(": ") {
             None if text == "idle" => Ok(WorkerState::Idle),
             None if text == "busy" => Ok(WorkerState::Busy),
             Some(("paused", why)) => Ok(WorkerState::Paused(why.to_owned())),
             Some(("failed", why)) => Ok(WorkerState::Failed(why.to_owned())),
-            _ => Err(format!("unknown worker state {text:?}")),
+            _ => Err(WorkerStateError(text)),
         }
     }
 }

@@ -346,7 +346,8 @@ impl Node for MemoryNode {
     }
 
     async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {
-        self.promises.promise(claims).await.map_err(NodeError::Failed)
+        let promised = self.promises.promise(claims).await;
+        promised.map_err(|error| NodeError::Failed(error.to_string()))
     }
 
     async fn layouts(&self) -> Result<Layouts, NodeError> {

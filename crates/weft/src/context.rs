@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use access::Groups;
-use anyhow::{Error, ensure};
+use anyhow::ensure;
 use clap::ArgAction;
 
 use crate::remote_inputs::RemoteInputs;
@@ -85,24 +85,13 @@ fn parse_groups(text: &str) -> Result<Groups, std::convert::Infallible> {
     Ok(Groups::listed(text))
 }
 
-<<<<<<< HEAD
 fn parse_memory(text: &str) -> anyhow::Result<u64> {
-    let bytes = units::parse_bytes(text).map_err(Error::msg)?;
+    let bytes = units::parse_bytes(text)?;
     ensure!(
         bytes >= archive::MEMORY_SIZE_BYTES_MIN,
         "{text:?} is too little: an archive needs at least {}",
         units::bytes(archive::MEMORY_SIZE_BYTES_MIN)
     );
-=======
-fn parse_memory(text: &str) -> Result<u64, String> {
-    let bytes = units::parse_bytes(text).map_err(|error| error.to_string())?;
-    if bytes < archive::MEMORY_SIZE_BYTES_MIN {
-        let least = units::bytes(archive::MEMORY_SIZE_BYTES_MIN);
-        return Err(format!(
-            "{text:?} is too little: an archive needs at least {least}"
-        ));
-    }
->>>>>>> 019d4bed02f8437e030c9b32ef0c1bee8249f153
     Ok(bytes)
 }
 

@@ -14,7 +14,7 @@ use cluster::{ConnectSettings, connect};
 use futures_util::FutureExt;
 use inputs::{InputSource, InputStat, Sources};
 use parking_lot::Mutex;
-use remote::{ListedObject, ListedPage, Listing, OwnStore, Remote, S3Settings, Settings};
+use remote::{ListedObject, ListedPage, Listing, OwnStore, OwnStoreError, Remote, S3Settings, Settings};
 use store::{Key, List, Store};
 use system::FileStore;
 use warc::Input;
@@ -108,11 +108,10 @@ impl RemoteInputs {
     }
 }
 
-async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
-    let place = given.map_or_else(store_args::from_environment, Ok);
-    let place = place.map_err(|error| error.to_string())?;
+async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, OwnStoreError> {
+    let place = given.map_or_else(store_args::from_environment, Ok)?;
     let is_far = !matches!(place, ConnectSettings::Volumes(_));
-    let connection = connect(place).await.map_err(|error| error.to_string())?;
+    let connection = connect(place).await?;
     let store = connection.store();
     let objects = Arc::new(store.object_store_of_all());
     let connection = Arc::new(Mutex::new(Some(connection)));
@@ -143,7 +142,11 @@ async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
 }
 
 /// Returns a page of a listing of the selected store, or `None` if the bucket does not exist.
-async fn page_of(store: Store, prefix: String, after: Option<String>) -> Result<Option<ListedPage>, String> {
+async fn page_of(
+    store: Store,
+    prefix: String,
+    after: Option<String>,
+) -> Result<Option<ListedPage>, OwnStoreError> {
     let bucket = prefix.split('/').next().unwrap_or_default().to_owned();
     let list = List {
         prefix,
@@ -151,16 +154,12 @@ async fn page_of(store: Store, prefix: String, after: Option<String>) -> Result<
         limit: LISTED_AT_ONCE,
         ..List::default()
     };
-    let page = store.list(&list).await.map_err(|error| error.to_string())?;
+    let page = store.list(&list).await?;
     // Older stores hold objects whose bucket was never created. The store's internal objects are
     // hidden from clients.
     let is_there = match store::bucket::is_hidden(&list.prefix) {
         true => false,
-        false if page.objects.is_empty() => store
-            .bucket(&bucket)
-            .await
-            .map_err(|error| error.to_string())?
-            .is_some(),
+        false if page.objects.is_empty() => store.bucket(&bucket).await?.is_some(),
         false => true,
     };
     Ok(is_there.then(|| ListedPage {

@@ -73,7 +73,7 @@ impl Membership {
 /// [`StartError`] if the rules refuse the start.
 pub(crate) fn decide(found: &StartInputs<'_>) -> Result<Decision, StartError> {
     let settings = found.settings;
-    let wrong = |detail| StartError::conflict(&settings.id, detail);
+    let wrong = |error| StartError::conflict(&settings.id, error);
     settings.check().map_err(wrong)?;
     let ids = names(settings, &found.directories)?;
     let (layouts, held_before) = match (newest(found)?, &found.others) {

@@ -42,8 +42,8 @@ pub(crate) enum Recovery {
 pub(crate) fn decide_recovery(found: &StartInputs<'_>, now_ms: u64) -> Result<Recovery, StartError> {
     let (settings, directories) = (found.settings, &found.directories);
     let refused = |detail: String| Err(StartError::conflict(&settings.id, detail));
-    if let Err(detail) = settings.check() {
-        return refused(detail);
+    if let Err(error) = settings.check() {
+        return refused(error.to_string());
     }
     if let Some(layouts) = newest(found)? {
         let number = layouts.current.number;

@@ -16,7 +16,7 @@ use crate::start_error::StartError;
 /// # Errors
 /// [`StartError`] if the settings are wrong or two directories claim to be the same volume.
 pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
-    let wrong = |detail| StartError::conflict(&settings.id, detail);
+    let wrong = |error| StartError::conflict(&settings.id, error);
     settings.check().map_err(wrong)?;
     match &settings.cluster {
         Some(cluster) => Ok(cluster.roles()),
@@ -102,7 +102,7 @@ pub(super) fn first_layout(
         },
     };
     let copies = layout.roles.check_copies();
-    copies.map_err(|error| StartError::conflict(&settings.id, error.to_string()))?;
+    copies.map_err(|error| StartError::conflict(&settings.id, error))?;
     Ok(layout)
 }
 

@@ -165,9 +165,9 @@ impl Peer {
             ask,
         };
         let answer = self.link.send(&what, body).await.map_err(|none| match none {
-            NoAnswer::Broken(detail) => Failure::Broken(detail),
-            NoAnswer::NotSent(detail) => Failure::NotSent(detail),
-            NoAnswer::Waiting(detail) => Failure::Unreachable(detail),
+            NoAnswer::Broken(error) => Failure::Broken(error.to_string()),
+            NoAnswer::NotSent(error) => Failure::NotSent(error.to_string()),
+            NoAnswer::Waiting(error) => Failure::Unreachable(error.to_string()),
         })?;
         match answer.status() {
             StatusCode::OK => Ok(answer),
@@ -265,8 +265,9 @@ impl Peer {
             Ok(answer) => {
                 tracing::warn!(node = %self.node(), status = %answer.status(), "node refused newer layouts");
             }
-            Err(none) => {
-                tracing::debug!(node = %self.node(), detail = none.detail(), "newer layouts could not be sent");
+            Err(error) => {
+                let detail = error.to_string();
+                tracing::debug!(node = %self.node(), detail, "newer layouts could not be sent");
             }
         }
     }

@@ -41,7 +41,7 @@ pub(crate) struct Link {
     caller: Caller,
     wire: Wire,
     /// Why the node is not used for now. `None` while it answers.
-    down: watch::Sender<Option<String>>,
+    down: watch::Sender<Option<LinkError>>,
     /// When it last answered any request.
     last_answer: Mutex<Option<Instant>>,
     /// Held during a ping, so that all requests that wait for the node share one ping.
@@ -65,23 +65,32 @@ pub(crate) struct OutgoingRequest<'a> {
 }
 
 /// Why there is no response.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub(crate) enum NoAnswer {
     /// The connection broke. Another may work.
-    Broken(String),
+    Broken(LinkError),
     /// The request was not sent: the connection was refused, or the node is known not to answer.
-    NotSent(String),
+    NotSent(LinkError),
     /// Waiting ended: a limit has passed, or the node does not answer pings.
-    Waiting(String),
+    Waiting(LinkError),
 }
 
-impl NoAnswer {
-    /// Returns the reason as text.
-    pub(crate) fn detail(self) -> String {
-        match self {
-            Self::Broken(detail) | Self::NotSent(detail) | Self::Waiting(detail) => detail,
-        }
-    }
+/// What failed on the way to a node.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum LinkError {
+    /// The limit in seconds has passed.
+    #[error("no answer within {0} s")]
+    Late(u64),
+    /// The process does not answer.
+    #[error("no answer to a ping within {PING_MAX:?}")]
+    NoPing,
+    /// The address and path make no request.
+    #[error("{0}: {1}")]
+    Request(String, Arc<http::Error>),
+    /// The connection to the address: its error with the causes, or advice.
+    #[error("{0}: {1}")]
+    Connection(String, String),
 }
 
 impl Link {
@@ -115,16 +124,16 @@ impl Link {
         let sent = async {
             let scheme = self.scheme().await;
             let request = self.request(scheme, Method::POST, what, body)?;
-            Ok::<_, String>(self.wire.http.request(request).await)
+            Ok::<_, LinkError>(self.wire.http.request(request).await)
         };
         let answer = self.guard(what.spec.limit, sent).await.and_then(|sent| sent);
         let answer = answer.map_err(NoAnswer::Waiting)?;
         let answer = answer.map_err(|error| {
-            let detail = self.failed(&error);
+            let failed = self.failed(&error);
             if error.is_connect() {
-                NoAnswer::NotSent(detail)
+                NoAnswer::NotSent(failed)
             } else {
-                NoAnswer::Broken(detail)
+                NoAnswer::Broken(failed)
             }
         })?;
         *self.last_answer.lock() = Some(Instant::now());
@@ -142,13 +151,17 @@ impl Link {
     pub(crate) fn content(self: Arc<Self>, body: Incoming) -> ByteStream {
         Box::pin(stream::try_unfold((self, body), |(link, mut body)| async move {
             let piece = link.guard(IDLE_MAX, body::next(&mut body)).await;
-            let piece = piece.map_err(|detail| io::Error::new(io::ErrorKind::TimedOut, detail))??;
+            let piece = piece.map_err(|error| io::Error::new(io::ErrorKind::TimedOut, error))??;
             Ok(piece.map(|piece| (piece, (link, body))))
         }))
     }
 
     /// Runs `work` until it ends, the node is found dead, or `limit` has passed.
-    async fn guard<T>(self: &Arc<Self>, limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
+    async fn guard<T>(
+        self: &Arc<Self>,
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Result<T, LinkError> {
         if let Some(reason) = self.down.borrow().clone() {
             return Err(reason);
         }
@@ -161,7 +174,7 @@ impl Link {
     }
 
     /// Returns the reason once waiting no longer makes sense.
-    async fn watch(self: &Arc<Self>, limit: Duration) -> String {
+    async fn watch(self: &Arc<Self>, limit: Duration) -> LinkError {
         let mut down = self.down.subscribe();
         let begun = Instant::now();
         loop {
@@ -169,12 +182,14 @@ impl Link {
             tokio::select! {
                 biased;
                 Ok(reason) = down.wait_for(Option::is_some) => {
-                    return reason.clone().unwrap_or_default();
+                    if let Some(reason) = &*reason {
+                        return reason.clone();
+                    }
                 }
                 () = sleep(left.min(PING_AFTER)) => {}
             }
             if begun.elapsed() >= limit {
-                return format!("no answer within {} s", limit.as_secs());
+                return LinkError::Late(limit.as_secs());
             }
             if let Err(reason) = self.alive().await {
                 return reason;
@@ -183,7 +198,7 @@ impl Link {
     }
 
     /// Checks whether the process answers at all. Simultaneous callers share one ping.
-    async fn alive(self: &Arc<Self>) -> Result<(), String> {
+    async fn alive(self: &Arc<Self>) -> Result<(), LinkError> {
         let _one = self.pinging.lock().await;
         // Checked again, because another caller may have pinged while this one waited for the lock.
         if let Some(reason) = self.down.borrow().clone() {
@@ -200,7 +215,7 @@ impl Link {
     }
 
     /// Sends one ping.
-    async fn ping(self: &Arc<Self>) -> Result<(), String> {
+    async fn ping(self: &Arc<Self>) -> Result<(), LinkError> {
         let what = OutgoingRequest {
             spec: PING,
             path: "/v1/ping",
@@ -210,7 +225,7 @@ impl Link {
         let asked = async {
             let scheme = self.scheme().await;
             let request = self.request(scheme, Method::GET, &what, body::empty())?;
-            Ok::<_, String>(self.wire.http.request(request).await)
+            Ok::<_, LinkError>(self.wire.http.request(request).await)
         };
         let asked = timeout(PING_MAX, asked).await;
         match asked.map(|asked| asked.map_err(Err).and_then(|asked| asked.map_err(Ok))) {
@@ -219,8 +234,8 @@ impl Link {
                 Ok(())
             }
             Ok(Err(Ok(error))) => Err(self.failed(&error)),
-            Ok(Err(Err(detail))) => Err(detail),
-            Err(_) => Err(self.mark_down(format!("no answer to a ping within {PING_MAX:?}"))),
+            Ok(Err(Err(unsent))) => Err(unsent),
+            Err(_) => Err(self.mark_down(LinkError::NoPing)),
         }
     }
 
@@ -243,28 +258,28 @@ impl Link {
         method: Method,
         what: &OutgoingRequest<'_>,
         body: Body,
-    ) -> Result<Request<Body>, String> {
+    ) -> Result<Request<Body>, LinkError> {
         let signed = Signed::now(&self.caller.name, what.under, what.ask);
         let headers = signed.headers(&self.caller.secret, &method, what.path);
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{scheme}://{}{}", self.address, what.path))
             .body(body)
-            .map_err(|error| format!("{}{}: {error}", self.address, what.path))?;
+            .map_err(|error| LinkError::Request(format!("{}{}", self.address, what.path), Arc::new(error)))?;
         request.headers_mut().extend(headers);
         Ok(request)
     }
 
-    /// Returns the meaning of an error as text. A connection that could not be made in time means
-    /// that the node is away.
-    fn failed(self: &Arc<Self>, error: &hyper_util::client::legacy::Error) -> String {
+    /// Returns the meaning of an error. A connection that could not be made in time means that the
+    /// node is away.
+    fn failed(self: &Arc<Self>, error: &hyper_util::client::legacy::Error) -> LinkError {
         // The node may have been restarted with TLS instead of plain connections, or the other way
         // round.
         self.wire.forget();
         if let Some(advice) = advice(error) {
-            return format!("{}: {advice}", self.address);
+            return LinkError::Connection(self.address.clone(), advice.to_owned());
         }
-        let mut detail = format!("{}: {error}", self.address);
+        let mut detail = error.to_string();
         let mut source = error.source();
         while let Some(cause) = source {
             detail = format!("{detail}: {cause}");
@@ -272,15 +287,15 @@ impl Link {
                 .downcast_ref::<io::Error>()
                 .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
             {
-                return self.mark_down(detail);
+                return self.mark_down(LinkError::Connection(self.address.clone(), detail));
             }
             source = cause.source();
         }
-        detail
+        LinkError::Connection(self.address.clone(), detail)
     }
 
     /// Stops using the node until it answers a ping.
-    fn mark_down(self: &Arc<Self>, reason: String) -> String {
+    fn mark_down(self: &Arc<Self>, reason: LinkError) -> LinkError {
         let first = self.down.send_if_modified(|down| {
             let first = down.is_none();
             *down = Some(reason.clone());

@@ -19,6 +19,7 @@ use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::body::Body;
+use super::link::LinkError;
 use super::{CLIENT_KEEPS, CONNECT_MAX, IDLE_CONNECTIONS_MAX};
 use crate::trust::{Tls, Trust};
 
@@ -74,7 +75,7 @@ impl Wire {
     /// Returns the scheme to use. `ping` makes the request that determines it.
     pub(crate) async fn scheme(
         &self,
-        ping: impl Fn(&'static str) -> Result<Request<Body>, String>,
+        ping: impl Fn(&'static str) -> Result<Request<Body>, LinkError>,
     ) -> &'static str {
         match self.tls {
             Tls::On => return SECURE,

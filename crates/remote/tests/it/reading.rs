@@ -39,7 +39,7 @@ pub(crate) fn with_store(objects: Arc<dyn ObjectStore>) -> Remote {
             is_far: true,
             objects,
             sha256: Arc::new(|name| async move { (name == "b/kept").then_some([7; 32]) }.boxed()),
-            list: Arc::new(|_, _| async { Err("it does not list".to_owned()) }.boxed()),
+            list: Arc::new(|_, _| async { Err("it does not list".into()) }.boxed()),
             close: Arc::new(|| async {}.boxed()),
         };
         async move { Ok(store) }.boxed()

@@ -83,7 +83,7 @@ fn without_a_store_that_is_said() {
     let error = remote.open("store://b/x", None).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let refusing = Remote::with_store(Settings::default(), || {
-        Box::pin(async { Err("no node answers at 127.0.0.1:1".to_owned()) })
+        Box::pin(async { Err("no node answers at 127.0.0.1:1".into()) })
     });
     let error = refusing.open("store://b/x", None).err().unwrap();
     assert!(error.to_string().contains("no node answers"), "{error}");

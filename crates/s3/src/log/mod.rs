@@ -17,8 +17,8 @@ mod entry;
 mod target;
 
 pub(crate) use entry::Entry;
-pub use target::LogTarget;
 use target::Writer;
+pub use target::{LogTarget, LogTargetError};
 
 /// Most lines in the queue: eight seconds of 2,000 requests a second while nothing can be written.
 /// Beyond that, lines are dropped to bound memory.
@@ -47,14 +47,19 @@ pub enum LogFormat {
     Json,
 }
 
-impl FromStr for LogFormat {
-    type Err = String;
+/// A text that is no [`LogFormat`].
+#[derive(Debug, thiserror::Error)]
+#[error("expected s3 or json")]
+pub struct LogFormatError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for LogFormat {
+    type Err = LogFormatError;
+
+    fn from_str(text: &str) -> Result<Self, LogFormatError> {
         match text {
             "s3" => Ok(Self::S3),
             "json" => Ok(Self::Json),
-            _ => Err("expected s3 or json".to_owned()),
+            _ => Err(LogFormatError),
         }
     }
 }
@@ -166,13 +171,14 @@ mod tests {
 
     #[test]
     fn targets_are_files_or_buckets() {
-        assert_eq!("a/b.log".parse(), Ok(LogTarget::File("a/b.log".into())));
+        let target = |text: &str| text.parse::<LogTarget>().unwrap();
+        assert_eq!(target("a/b.log"), LogTarget::File("a/b.log".into()));
         let expected = LogTarget::Bucket {
             bucket: "logs".to_owned(),
             prefix: "s3/".to_owned(),
             every: Duration::from_secs(300),
         };
-        assert_eq!("s3://logs/s3/".parse(), Ok(expected));
+        assert_eq!(target("s3://logs/s3/"), expected);
         for wrong in ["", "s3://", "s3://UPPER/x"] {
             assert!(wrong.parse::<LogTarget>().is_err(), "{wrong}");
         }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use store::{Key, Put, Store, bucket};
+use store::bucket::{self, BucketError};
+use store::{Key, KeyError, Put, Store, StoreError};
 use time::OffsetDateTime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -32,20 +33,41 @@ pub enum LogTarget {
     },
 }
 
+/// A text that is no [`LogTarget`].
+#[derive(Debug, thiserror::Error)]
+pub enum LogTargetError {
+    /// The text is empty.
+    #[error("expected a file, or s3://BUCKET/PREFIX")]
+    Empty,
+    /// The name of the bucket.
+    #[error(transparent)]
+    Bucket(#[from] BucketError),
+}
+
+/// Why lines could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+enum WriteError {
+    File(#[from] io::Error),
+    Bucket(#[from] BucketError),
+    Key(#[from] KeyError),
+    Object(#[from] StoreError),
+}
+
 impl FromStr for LogTarget {
-    type Err = String;
+    type Err = LogTargetError;
 
     /// Parses `s3://BUCKET/PREFIX`, or the path of a file.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, LogTargetError> {
         let Some(address) = text.strip_prefix("s3://") else {
             return if text.is_empty() {
-                Err("expected a file, or s3://BUCKET/PREFIX".to_owned())
+                Err(LogTargetError::Empty)
             } else {
                 Ok(Self::File(text.into()))
             };
         };
         let (name, prefix) = address.split_once('/').unwrap_or((address, ""));
-        bucket::check_name(name).map_err(|error| error.to_string())?;
+        bucket::check_name(name)?;
         Ok(Self::Bucket {
             bucket: name.to_owned(),
             prefix: prefix.to_owned(),
@@ -194,20 +216,19 @@ impl Writer {
 }
 
 impl Destination {
-    async fn write(&mut self, lines: &str) -> Result<(), String> {
+    async fn write(&mut self, lines: &str) -> Result<(), WriteError> {
         match self {
             Self::File { pattern, open, .. } => {
                 let path = dated(pattern, OffsetDateTime::from(system::wall()));
                 let file = match open {
                     Some((opened, file)) if *opened == path => file,
                     _ => {
-                        let file = append(&path).map_err(|error| error.to_string())?;
+                        let file = append(&path)?;
                         &mut open.insert((path, file)).1
                     }
                 };
                 // Blocking is fine: at most a megabyte goes into the page cache.
-                file.write_all(lines.as_bytes())
-                    .map_err(|error| error.to_string())
+                file.write_all(lines.as_bytes())?;
             }
             Self::Bucket {
                 bucket,
@@ -215,20 +236,19 @@ impl Destination {
                 store,
                 ..
             } => {
-                let made = store.make_bucket(bucket, Default::default()).await;
-                made.map_err(|error| error.to_string())?;
+                store.make_bucket(bucket, Default::default()).await?;
                 let name = object_name(prefix, OffsetDateTime::from(system::wall()));
-                let key = Key::new(bucket, &name).map_err(|error| error.to_string())?;
+                let key = Key::new(bucket, &name)?;
                 let content = Bytes::copy_from_slice(lines.as_bytes());
                 let put = Put {
                     attributes: [("content-type".to_owned(), "text/plain".to_owned())].into(),
                     ..Put::default()
                 };
                 let content = stream::once(async { Ok(content) }).boxed();
-                let written = store.put(&key, content, put).await;
-                written.map(drop).map_err(|error| error.to_string())
+                store.put(&key, content, put).await?;
             }
         }
+        Ok(())
     }
 }
 

@@ -28,6 +28,6 @@ mod volumes;
 pub use error::StoreError;
 pub use list::{List, Listing};
 pub use multipart::{Complete, MULTIPART_AGE_MAX, Multipart, Multiparts, PART_NUMBER_MAX, Part, Parts};
-pub use put::{Finisher, Put};
+pub use put::{Finisher, FinisherError, Put};
 pub use read::Object;
 pub use store::{Damage, ReadMode, Store, Timeouts};

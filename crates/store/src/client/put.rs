@@ -33,7 +33,10 @@ use crate::versioning::Versioning;
 /// Called once the whole content has arrived and before it is visible. An error cancels the write.
 /// It may add attributes (checksums from a trailer).
 pub type Finisher =
-    Box<dyn FnOnce(&Digests, u64, &mut BTreeMap<String, String>) -> Result<(), String> + Send>;
+    Box<dyn FnOnce(&Digests, u64, &mut BTreeMap<String, String>) -> Result<(), FinisherError> + Send>;
+
+/// Why a [`Finisher`] refuses the content: an error of its own.
+pub type FinisherError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Parameters of a write.
 #[derive(Default)]
@@ -332,9 +335,9 @@ fn checked_draft(key: &Key, digests: Digests, size: u64, put: Put) -> Result<Dra
     }
     let mut attributes = put.attributes;
     if let Some(finisher) = put.finisher {
-        finisher(&digests, size, &mut attributes).map_err(|detail| StoreError::Refused {
+        finisher(&digests, size, &mut attributes).map_err(|error| StoreError::Refused {
             key: key.to_string(),
-            detail,
+            detail: error.to_string(),
         })?;
     }
     Ok(Draft {

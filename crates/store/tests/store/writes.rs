@@ -65,7 +65,7 @@ async fn what_differs_from_its_declaration_leaves_nothing() {
             |put| put.size = Some(3_000_000),
             |put| put.md5 = Some([0; 16]),
             |put| put.sha256 = Some([0; 32]),
-            |put| put.finisher = Some(Box::new(|_, _, _| Err("crc32 differs".to_owned()))),
+            |put| put.finisher = Some(Box::new(|_, _, _| Err("crc32 differs".into()))),
         ];
         for (case, spoil) in wrong.into_iter().enumerate() {
             for condition in [Condition::Always, Condition::Absent] {

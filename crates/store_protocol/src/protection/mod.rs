@@ -12,7 +12,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -91,10 +90,10 @@ impl Protection {
     /// that never comes. Only a later version of the program can have written them.
     pub fn of(attributes: &BTreeMap<String, String>) -> Self {
         let retention = attributes.get(UNTIL).map(|until| Retention {
-            mode: attributes
-                .get(MODE)
-                .and_then(|mode| mode.parse().ok())
-                .unwrap_or(RetentionMode::Compliance),
+            mode: match attributes.get(MODE).map(String::as_str) {
+                Some("governance") => RetentionMode::Governance,
+                _ => RetentionMode::Compliance,
+            },
             until_ms: format::date::ms_of_iso(until)
                 .and_then(|ms| u64::try_from(ms).ok())
                 .unwrap_or(u64::MAX),
@@ -235,18 +234,6 @@ impl fmt::Display for RetentionMode {
             Self::Governance => "governance",
             Self::Compliance => "compliance",
         })
-    }
-}
-
-impl FromStr for RetentionMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "governance" => Ok(Self::Governance),
-            "compliance" => Ok(Self::Compliance),
-            _ => Err(format!("{text:?}: expected governance or compliance")),
-        }
     }
 }
 

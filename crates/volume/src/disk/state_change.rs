@@ -23,9 +23,9 @@ use std::time::Duration;
 use store_protocol::{Cause, VolumeError, VolumeState};
 
 use super::identity::Identity;
-use super::index::Index;
+use super::index::{Index, IndexError};
 use super::inner::Inner;
-use super::life::lock;
+use super::life::{LockError, lock};
 use super::names::{DIRECTORIES, IDENTITY, INDEX, LOCK};
 use crate::fixity;
 use crate::io::{Disk, is_gone, make_directory};
@@ -36,6 +36,21 @@ const REINITIALIZE_TRIES_MAX: u32 = 10;
 
 /// Delay between two tries.
 const REINITIALIZE_PAUSE: Duration = Duration::from_millis(50);
+
+/// Why a volume could not be initialized, or its index not made, while it is open.
+#[derive(Debug, thiserror::Error)]
+enum InitializeError {
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error("write the node's own files: {0}")]
+    NodeFiles(io::Error),
+    #[error(transparent)]
+    Disk(#[from] io::Error),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error(transparent)]
+    Reconcile(#[from] VolumeError),
+}
 
 impl Inner {
     /// Puts the volume out of service and logs it. Returns the error for the operation that found
@@ -89,15 +104,16 @@ impl Inner {
         let _guard = self.state_change.lock();
         let identity = self.life.read().identity.clone();
         let made = Index::create(&self.root.join(INDEX), &identity.incarnation)
-            .map_err(|error| error.to_string())
+            .map_err(InitializeError::from)
             .and_then(|index| {
-                self.reconcile(&index).map_err(|error| error.to_string())?;
-                self.attach_fixity().map_err(|error| error.to_string())?;
+                self.reconcile(&index)?;
+                self.attach_fixity()?;
                 Ok(index)
             });
         let index = match made {
             Ok(index) => Arc::new(index),
             Err(error) => {
+                let error = error.to_string();
                 tracing::error!(volume = %self.id, error, "the volume stays out of service");
                 return;
             }
@@ -185,6 +201,7 @@ impl Inner {
                     self.take_out_of_service(format!("begin anew after {IDENTITY} was gone: {reason}"));
                 }
                 Err(reason) => {
+                    let reason = reason.to_string();
                     tracing::warn!(volume = %self.id, reason, "the volume could not begin anew: it tries again");
                     system::pause(REINITIALIZE_PAUSE);
                 }
@@ -192,22 +209,15 @@ impl Inner {
         }
     }
 
-    fn try_reinitialize(&self) -> Result<(), String> {
+    fn try_reinitialize(&self) -> Result<(), InitializeError> {
         let lock = self.relock()?;
-        make_directories(self.disk.as_ref(), &self.root).map_err(|error| error.to_string())?;
-        self.write_node_files()
-            .map_err(|error| format!("write the node's own files: {error}"))?;
-        self.disk
-            .step("begin_anew.before_identity")
-            .map_err(|error| error.to_string())?;
+        make_directories(self.disk.as_ref(), &self.root)?;
+        self.write_node_files().map_err(InitializeError::NodeFiles)?;
+        self.disk.step("begin_anew.before_identity")?;
         let identity = Identity::new(&self.id, system::wall_ms(), true);
-        identity
-            .write(self.disk.as_ref(), &self.root)
-            .map_err(|error| error.to_string())?;
+        identity.write(self.disk.as_ref(), &self.root)?;
         // An existing index belongs to another incarnation and is recreated.
-        let index =
-            Index::open(&self.root.join(INDEX), &identity.incarnation).map_err(|error| error.to_string())?;
-        let index = Arc::new(index);
+        let index = Arc::new(Index::open(&self.root.join(INDEX), &identity.incarnation)?);
         self.known_dirs
             .iter()
             .for_each(|known| known.store(false, Ordering::Release));
@@ -218,18 +228,17 @@ impl Inner {
             life.index = index.clone();
             life.locks.extend(lock);
         }
-        self.attach_fixity().map_err(|error| error.to_string())?;
+        self.attach_fixity()?;
         let detail = format!("{IDENTITY} was gone while the volume was open: it begins anew, empty");
         let event = fixity::event("volume-wiped", &self.id, None, Cause::Request, detail);
         self.fixity.append(&event, true);
         // If only `volume.json` was removed, the replicas still exist.
-        self.reconcile(&index)
-            .map(drop)
-            .map_err(|error| error.to_string())
+        self.reconcile(&index)?;
+        Ok(())
     }
 
     /// Locks the directory again, unless the held lock is still the one in it.
-    fn relock(&self) -> Result<Option<File>, String> {
+    fn relock(&self) -> Result<Option<File>, LockError> {
         let file = |found: std::fs::Metadata| (found.dev(), found.ino());
         let there = std::fs::metadata(self.root.join(LOCK)).ok().map(file);
         let held = {
@@ -239,7 +248,7 @@ impl Inner {
         if there.is_some() && there == held {
             return Ok(None);
         }
-        lock(&self.root).map(Some).map_err(|error| error.to_string())
+        lock(&self.root).map(Some)
     }
 }
 

@@ -21,7 +21,7 @@ use anyhow::Context as _;
 use format::terminal::Style;
 use hyper_util::service::TowerToHyperService;
 use listen::{ConnectionLimiter, Hosts, IdleLimit, Limits};
-use listen::{ListenAddress, ParseListenAddressError, Port, PortSettings, Security};
+use listen::{ListenAddress, Port, PortSettings, Security};
 use sql::Database;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
@@ -92,20 +92,11 @@ enum Flight {
     At(SocketAddr),
 }
 
-<<<<<<< HEAD
 fn parse_flight(text: &str) -> anyhow::Result<Flight> {
     if text == "none" {
         return Ok(Flight::None);
-=======
-fn parse_flight(text: &str) -> Result<Flight, ParseListenAddressError> {
-    match text {
-        "none" => Ok(Flight::None),
-        _ => text
-            .parse()
-            .map(|listen: ListenAddress| Flight::At(listen.address)),
->>>>>>> 019d4bed02f8437e030c9b32ef0c1bee8249f153
     }
-    let listen = text.parse::<ListenAddress>().map_err(anyhow::Error::msg)?;
+    let listen: ListenAddress = text.parse()?;
     Ok(Flight::At(listen.address))
 }
 

@@ -76,6 +76,21 @@ pub struct ReconcileResult {
     pub nothing_left_behind: bool,
 }
 
+/// Why a step failed.
+#[derive(Debug, thiserror::Error)]
+enum StepError {
+    #[error("volume {0} is in no layout in force")]
+    NoVolume(VolumeId),
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    #[error("volume {0} has a newer version prepared")]
+    NewerPrepared(VolumeId),
+    #[error("volume {0} still has prepared versions")]
+    StillPrepared(VolumeId),
+}
+
 /// One round of steps.
 struct Round<'a> {
     reconciler: &'a Reconciler,
@@ -228,22 +243,22 @@ impl Round<'_> {
                 Step::Collect { home } => self.collect(finding, home).await,
             };
             if let Err(why) = outcome {
-                self.failed(&finding.key, why);
+                self.failed(&finding.key, &why);
             }
         }
     }
 
-    fn failed(&mut self, what: &dyn fmt::Display, why: String) {
+    fn failed(&mut self, what: &dyn fmt::Display, why: &StepError) {
         tracing::warn!(%what, %why, "a repair step failed");
-        self.failures.push((what.to_string(), why));
+        self.failures.push((what.to_string(), why.to_string()));
     }
 
-    fn volume(&self, id: &VolumeId) -> Result<Arc<dyn Volume>, String> {
+    fn volume(&self, id: &VolumeId) -> Result<Arc<dyn Volume>, StepError> {
         let volume = self.topology.volumes.get(id).cloned();
-        volume.ok_or_else(|| format!("volume {id} is in no layout in force"))
+        volume.ok_or_else(|| StepError::NoVolume(id.clone()))
     }
 
-    async fn copy(&mut self, finding: &Finding, copy: &Copy) -> Result<(), String> {
+    async fn copy(&mut self, finding: &Finding, copy: &Copy) -> Result<(), StepError> {
         let target = self.volume(&copy.to)?;
         if copy.replaces == Replaces::Nothing && has_arrived(target.as_ref(), finding).await? {
             self.changed = true;
@@ -300,7 +315,7 @@ impl Round<'_> {
                 // A bad source is marked by now, and a full target recorded, so the next decision
                 // may find another way.
                 self.changed |= !matches!(error, CopyError::Target(VolumeError::Unreachable { .. }));
-                Err(error.to_string())
+                Err(error.into())
             }
         }
     }
@@ -311,7 +326,7 @@ impl Round<'_> {
         on: &VolumeId,
         cause: Cause,
         known: Option<&BlockSet>,
-    ) -> Result<(), String> {
+    ) -> Result<(), StepError> {
         if self.certain.contains(on) {
             return Ok(());
         }
@@ -319,8 +334,7 @@ impl Round<'_> {
         let verdict = self
             .volume(on)?
             .verify(&finding.key, finding.version, cause)
-            .await;
-        let verdict = verdict.map_err(|error| error.to_string())?;
+            .await?;
         let good = matches!(verdict, Verdict::Good { .. });
         if let Verdict::Bad { blocks, .. } = &verdict {
             self.changed |= blocks.as_ref() != known;
@@ -342,7 +356,7 @@ impl Round<'_> {
         on: &VolumeId,
         version: Version,
         home: &[VolumeId],
-    ) -> Result<(), String> {
+    ) -> Result<(), StepError> {
         if !self.may_remove(home) {
             return Ok(());
         }
@@ -357,7 +371,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    async fn collect(&mut self, finding: &Finding, home: &[VolumeId]) -> Result<(), String> {
+    async fn collect(&mut self, finding: &Finding, home: &[VolumeId]) -> Result<(), StepError> {
         if !self.may_remove(home) {
             return Ok(());
         }
@@ -377,30 +391,27 @@ impl Round<'_> {
     /// Discards prepared versions of a key that are older than its tombstone, on all volumes:
     /// without the tombstone they would look like writes to be finished. Fails if there is a newer
     /// preparation or a volume does not answer.
-    async fn clear_pending(&self, finding: &Finding) -> Result<(), String> {
+    async fn clear_pending(&self, finding: &Finding) -> Result<(), StepError> {
         for volume in self.topology.volumes.values() {
             self.clear_pending_on(volume.as_ref(), finding).await?;
         }
         Ok(())
     }
 
-    async fn clear_pending_on(&self, volume: &dyn Volume, finding: &Finding) -> Result<(), String> {
+    async fn clear_pending_on(&self, volume: &dyn Volume, finding: &Finding) -> Result<(), StepError> {
         for _ in 0..PENDING_MAX {
-            let head = volume
-                .head(&finding.key)
-                .await
-                .map_err(|error| error.to_string())?;
+            let head = volume.head(&finding.key).await?;
             let Some(pending) = head.pending else {
                 return Ok(());
             };
             if pending.meta.version > finding.version {
-                return Err(format!("volume {} has a newer version prepared", volume.id()));
+                return Err(StepError::NewerPrepared(volume.id().clone()));
             }
             volume
                 .abort(pending.upload, AbortScope::Version(pending.meta.version))
                 .await;
         }
-        Err(format!("volume {} still has prepared versions", volume.id()))
+        Err(StepError::StillPrepared(volume.id().clone()))
     }
 
     /// Returns whether all of `home` are certain, and the layout of the decision is still in force.
@@ -417,20 +428,20 @@ impl Round<'_> {
         on: &VolumeId,
         version: Version,
         evidence: &str,
-    ) -> Result<(), String> {
+    ) -> Result<(), StepError> {
         match self
             .volume(on)?
             .remove(&finding.key, version, Cause::Rebalance, evidence)
             .await
         {
             Ok(()) | Err(VolumeError::Missing { .. }) => Ok(()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         }
     }
 
     async fn settle(&mut self, on: &VolumeId, path: &str) {
         let settled = match self.volume(on) {
-            Ok(volume) => volume.settle_stray(path).await.map_err(|error| error.to_string()),
+            Ok(volume) => volume.settle_stray(path).await.map_err(StepError::from),
             Err(why) => Err(why),
         };
         match settled {
@@ -438,18 +449,15 @@ impl Round<'_> {
                 self.changed = true;
                 self.done.settled += 1;
             }
-            Err(why) => self.failed(&path, why),
+            Err(why) => self.failed(&path, &why),
         }
     }
 }
 
 /// Returns whether the target now holds the version, or a newer one, because of a concurrent write
 /// or repair.
-async fn has_arrived(target: &dyn Volume, finding: &Finding) -> Result<bool, String> {
-    let head = target
-        .head(&finding.key)
-        .await
-        .map_err(|error| error.to_string())?;
+async fn has_arrived(target: &dyn Volume, finding: &Finding) -> Result<bool, VolumeError> {
+    let head = target.head(&finding.key).await?;
     Ok(head.found.is_some_and(|held| {
         held.meta.version > finding.version
             || (held.meta.version == finding.version && held.state == ReplicaState::Good)

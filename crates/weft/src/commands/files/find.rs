@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use ::catalogue::{Attributes, CatalogueError, Digest, Format, Kind, PathEntry, Visit};
-use anyhow::{Context as _, Error, anyhow, bail, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use pattern::Pattern;
 
 use super::times::{age_ms, shown_ms};
@@ -143,12 +143,7 @@ impl Range {
 
 fn size(text: &str) -> anyhow::Result<Range> {
     Range::parse(text, |text| {
-<<<<<<< HEAD
-        i64::try_from(parse_bytes(text).map_err(Error::msg)?).map_err(|_| anyhow!("{text:?} is too large"))
-=======
-        let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
-        i64::try_from(bytes).map_err(|_| format!("{text:?} is too large"))
->>>>>>> 019d4bed02f8437e030c9b32ef0c1bee8249f153
+        i64::try_from(parse_bytes(text)?).map_err(|_| anyhow!("{text:?} is too large"))
     })
 }
 
