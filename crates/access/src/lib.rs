@@ -21,7 +21,6 @@ mod groups;
 mod key_ranges;
 mod matcher;
 mod rule;
-mod rule_fields;
 mod rules;
 mod tokens;
 mod watched_file;

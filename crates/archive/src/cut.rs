@@ -32,7 +32,7 @@ impl Cut {
     /// Returns the last epoch that a table of facts must contain to show the same state as this
     /// cut.
     pub fn facts_epoch(&self, table: facts::Table) -> u64 {
-        self.of.facts[table as usize]
+        self.of.facts[table]
     }
 
     /// Returns the archive.

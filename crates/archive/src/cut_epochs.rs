@@ -9,8 +9,8 @@ use crate::AskError;
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct CutEpochs {
     pub(crate) epoch: u64,
-    /// For each table of facts, the last epoch that it must contain to show the same state.
-    pub(crate) facts: [u64; 3],
+    /// The last epoch that each table of facts must contain to show the same state.
+    pub(crate) facts: facts::PerTable<u64>,
 }
 
 impl CutEpochs {

@@ -5,67 +5,13 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::counts::{User, UserStats};
-use crate::directory::DirectoryStats;
+use crate::counts::User;
 use crate::ghost::Advice;
-use crate::memory::MemoryStats;
 use crate::origin::{Origin, OriginError};
+use crate::stats::{Stats, StoreRow, UserRow};
 use crate::tier::Cache;
-
-/// All statistics of a tier.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Stats {
-    /// Seconds for which a store's answer about an object is trusted.
-    pub revalidate_seconds: u64,
-    /// The memory tier.
-    pub memory: MemoryStats,
-    /// The disk tier, fastest directory first.
-    pub directories: Vec<DirectoryStats>,
-    /// How much each user has read, and from where.
-    pub users: Vec<UserRow>,
-    /// Measured speeds of the stores.
-    pub stores: Vec<StoreRow>,
-    /// Prefixes pinned by command.
-    pub pins: Vec<String>,
-}
-
-/// The reads of one user.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct UserRow {
-    /// Name of the user.
-    pub user: String,
-    /// Counters of its reads.
-    #[serde(flatten)]
-    pub stats: UserStats,
-}
-
-impl UserRow {
-    /// Returns the share of bytes that were not fetched from the store for this reader; `None` if
-    /// no bytes were read.
-    pub fn hit_rate(&self) -> Option<f64> {
-        let UserStats {
-            memory_bytes,
-            disk_bytes,
-            joined_bytes,
-            fetched_bytes,
-            ..
-        } = self.stats;
-        let hits = memory_bytes + disk_bytes + joined_bytes;
-        let all = hits + fetched_bytes;
-        (all > 0).then(|| hits as f64 / all as f64)
-    }
-}
-
-/// The measured speed of a store.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct StoreRow {
-    /// Address of the store.
-    pub root: String,
-    /// Microseconds per MiB; `None` until there are enough measurements.
-    pub us_per_mib: Option<u64>,
-}
 
 /// An object with cached blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -19,7 +19,7 @@ use crate::memory::Memory;
 use crate::origin::{Description, Origin};
 use crate::rules::{Rules, Treatment};
 use crate::settings::Settings;
-use crate::upkeep::Upkeep;
+use crate::upkeep_state::UpkeepState;
 use crate::versions::{KnownVersions, Version};
 
 /// Poll interval while waiting for all fetches to finish.
@@ -45,7 +45,7 @@ pub(crate) struct Tier {
     users: [UserCounts; User::ALL.len()],
     gauges: Mutex<FxHashMap<String, Arc<Gauge>>>,
     pub(crate) bound: Duration,
-    pub(crate) upkeep: Upkeep,
+    pub(crate) upkeep: UpkeepState,
 }
 
 /// The context of a read.
@@ -110,7 +110,7 @@ impl Cache {
             users: Default::default(),
             gauges: Mutex::default(),
             bound: Duration::from_secs(settings.revalidate_seconds),
-            upkeep: Upkeep::new(program),
+            upkeep: UpkeepState::new(program),
         }));
         cache.keep_up();
         Ok(cache)

@@ -4,11 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
-
-use crate::control::Stats;
-use crate::ghost::Advice;
+use crate::stats::ProgramStats;
 use crate::tier::{Cache, Tier};
 
 /// Interval of the work.
@@ -18,42 +14,6 @@ const WRITE_EVERY: Duration = Duration::from_secs(10);
 /// A guest scans a directory for at most 1/30 of the time, and at most once per `LOOK_EVERY`.
 const LOOK_PART: u32 = 30;
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-
-/// State of the periodic work.
-pub(crate) struct Upkeep {
-    program: &'static str,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Position reached in the list of drops of each directory.
-    drops: Vec<u64>,
-    written: Option<Instant>,
-    look_next: Option<Instant>,
-}
-
-/// Statistics of a program, as stored in a directory.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct ProgramStats {
-    /// Name of the program.
-    pub program: String,
-    /// When they were written, in milliseconds since 1970.
-    pub at_ms: u64,
-    /// Statistics of its tier.
-    pub stats: Stats,
-    /// Estimates for other cache sizes.
-    pub advice: Vec<Advice>,
-}
-
-impl Upkeep {
-    pub(crate) fn new(program: &'static str) -> Upkeep {
-        Upkeep {
-            program,
-            state: Mutex::default(),
-        }
-    }
-}
 
 impl Cache {
     /// Starts the thread for periodic work. It ends when the tier is dropped.
@@ -101,14 +61,14 @@ impl Cache {
         }
         let now = system::now();
         let is_due = |last: &mut Option<Instant>| last.is_none_or(|last| now >= last);
-        if first.layout().is_guest() && is_due(&mut tier.upkeep.state.lock().look_next) {
+        if first.layout().is_guest() && is_due(&mut tier.upkeep.progress.lock().look_next) {
             tier.directories
                 .iter()
                 .for_each(|directory| directory.rescan(&rules));
             let took = system::since(now);
-            tier.upkeep.state.lock().look_next = Some(now + LOOK_EVERY.max(took * LOOK_PART));
+            tier.upkeep.progress.lock().look_next = Some(now + LOOK_EVERY.max(took * LOOK_PART));
         }
-        if is_due(&mut tier.upkeep.state.lock().written) {
+        if is_due(&mut tier.upkeep.progress.lock().write_next) {
             self.write_stats();
         }
     }
@@ -144,7 +104,7 @@ impl Cache {
             stats: self.stats(),
             advice: self.advice(),
         };
-        self.0.upkeep.state.lock().written = Some(system::now() + WRITE_EVERY);
+        self.0.upkeep.progress.lock().write_next = Some(system::now() + WRITE_EVERY);
         let name = format!("stats.{}.json", self.0.upkeep.program);
         let bytes = serde_json::to_vec(&written).unwrap_or_default();
         if let Err(error) = first.layout().replace(&name, &bytes) {
@@ -157,11 +117,11 @@ impl Tier {
     /// Follows the drops of other processes, or skips them at the start.
     fn follow_drops(&self, pass_over: bool) {
         for (index, directory) in self.directories.iter().enumerate() {
-            let mut state = self.upkeep.state.lock();
-            state.drops.resize(self.directories.len(), 0);
-            let (prefixes, end) = directory.layout().drops(state.drops[index]);
-            state.drops[index] = end;
-            drop(state);
+            let mut progress = self.upkeep.progress.lock();
+            progress.drops.resize(self.directories.len(), 0);
+            let (prefixes, end) = directory.layout().drops(progress.drops[index]);
+            progress.drops[index] = end;
+            drop(progress);
             if !pass_over {
                 for prefix in &prefixes {
                     self.drop_below(prefix);

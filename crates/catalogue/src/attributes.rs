@@ -218,7 +218,7 @@ const NS_A_SECOND: i64 = 1_000_000_000;
 
 impl Attributes {
     /// Appends the attributes as differences from those of the previous entry. Neighbours in a
-    /// directory are similar.
+    /// directory are similar. A change of these bytes changes `FORMAT` in catalogue.rs.
     pub(crate) fn write(&self, before: &Attributes, out: &mut Vec<u8>) {
         let mut flags = 0;
         let mut set = |flag: u8, is_set: bool| {

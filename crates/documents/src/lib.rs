@@ -17,6 +17,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod bounded;
+mod limits;
 mod office;
 mod package;
 mod pdf;
@@ -26,4 +27,5 @@ pub mod worker;
 mod workers;
 mod xml_text;
 
-pub use workers::{Limits, Workers};
+pub use limits::Limits;
+pub use workers::Workers;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use extract::{DocumentFailure, DocumentFormat, DocumentText};
 
+use crate::limits::Limits;
 use crate::protocol::{self, Answer};
-use crate::workers::Limits;
 
 /// Minimum timeout of a read or write: the system rejects a timeout of zero.
 const TIMEOUT_MIN: Duration = Duration::from_millis(1);
@@ -115,6 +115,14 @@ impl Process {
                 .read_to_end(&mut stderr);
         }
         String::from_utf8_lossy(&stderr).trim().to_owned()
+    }
+}
+
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Process")
+            .field("is_used", &self.is_used)
+            .finish_non_exhaustive()
     }
 }
 

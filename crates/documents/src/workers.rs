@@ -6,28 +6,9 @@ use std::path::PathBuf;
 use extract::{DocumentFailure, DocumentFormat, DocumentReader, DocumentText};
 use parking_lot::Mutex;
 
+use crate::limits::Limits;
 use crate::process::Process;
 use crate::protocol::DOCUMENT_BYTES_MAX;
-
-/// Limits for one document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Time, in seconds.
-    pub seconds: u64,
-    /// Address space of a worker, in MiB; the program itself takes a part of it.
-    pub memory_mebibytes: u64,
-}
-
-impl Default for Limits {
-    /// 10 s and 512 MiB: seventy times the time of the slowest of some fifty sample files (0.14 s
-    /// for 70 KB of text), and memory for a document of 16 MiB that unpacks to ten times as much.
-    fn default() -> Limits {
-        Limits {
-            seconds: 10,
-            memory_mebibytes: 512,
-        }
-    }
-}
 
 /// Reads documents with workers. There are never more workers than threads that read concurrently.
 #[derive(Debug)]
@@ -35,14 +16,6 @@ pub struct Workers {
     program: PathBuf,
     limits: Limits,
     idle: Mutex<Vec<Process>>,
-}
-
-impl std::fmt::Debug for Process {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Process")
-            .field("is_used", &self.is_used)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Workers {

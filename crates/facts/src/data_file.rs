@@ -18,6 +18,11 @@ use crate::rows::{Column, Rows, Values};
 /// The column with the name of a row's input.
 const INPUT_NAME: &str = "warc_filename";
 
+/// Returns whether rows with these columns change when an input is renamed.
+pub(crate) fn has_input_names(fields: &[Field]) -> bool {
+    fields.iter().any(|field| field.name == INPUT_NAME)
+}
+
 /// A data file that is ready to be written.
 pub(crate) struct DataFile {
     pub(crate) bytes: Vec<u8>,

@@ -18,8 +18,9 @@ use crate::data_file::{self, DataFile, Fate, Writer};
 use crate::delta::{Add, Change, Log, Remove, Step, now_ms};
 use crate::error::FactsError;
 use crate::note::{Note, Renamed, TakenBack};
+use crate::per_table::PerTable;
 use crate::rows::Rows;
-use crate::tables::{Fact, Table};
+use crate::tables::{Fact, Settings, Table};
 use system::FileStore;
 
 /// Maximum number of rows in a row group. An epoch's rows are in memory as columns, one row group
@@ -31,14 +32,6 @@ const SPLIT_LINKS_MIN: usize = 1 << 16;
 
 /// Maximum size of texts in a row group, in bytes.
 const ROW_GROUP_TEXT_BYTES: usize = 16 << 20;
-
-/// Which facts are written.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Settings {
-    /// Whether to write the texts of pages too.
-    pub texts: bool,
-}
 
 /// The size of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,13 +70,10 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns the tables below `place` that belong to the archive `archive` ([`new_id`]). Reads
-    /// and writes nothing yet.
+    /// Returns the tables below `place` that belong to the archive `archive`
+    /// ([`new_id`](crate::new_id)). Reads and writes nothing yet.
     pub fn new(place: Arc<dyn FileStore>, archive: String, settings: &Settings) -> Facts {
-        let mut tables = vec![Table::Captures, Table::Links];
-        if settings.texts {
-            tables.push(Table::Texts);
-        }
+        let tables = settings.tables();
         Facts {
             place,
             archive,
@@ -133,7 +123,7 @@ impl Facts {
             running.into_iter().map(join).chain(here).collect()
         });
         for (part, added) in parts.iter().zip(written) {
-            note.added[part.table as usize].extend(added?);
+            note.added[part.table].extend(added?);
         }
         crash::point("stage.done");
         Ok(note)
@@ -228,12 +218,12 @@ impl Facts {
     }
 
     /// Returns the last epoch of each table; 0 for tables that are not written.
-    fn last_epochs(&self) -> Result<[u64; 3], FactsError> {
+    fn last_epochs(&self) -> Result<PerTable<u64>, FactsError> {
         let tables = self.tables.clone();
         self.with_logs(|logs| {
-            let mut epochs = [0; 3];
+            let mut epochs = PerTable::default();
             for (table, log) in tables.iter().zip(logs) {
-                epochs[*table as usize] = log.epoch();
+                epochs[*table] = log.epoch();
             }
             Ok(epochs)
         })
@@ -251,10 +241,10 @@ impl Facts {
         if log.has_step(step(note)) {
             return Ok(());
         }
-        if log.epoch() < note.before[table as usize] {
+        if log.epoch() < note.before[table] {
             return missing(table.name());
         }
-        for add in &note.added[table as usize] {
+        for add in &note.added[table] {
             let path = log.path(&add.path);
             let is_there = self.place.exists(&path).map_err(|source| FactsError::Io {
                 doing: "look for",
@@ -418,7 +408,7 @@ impl Facts {
             return self.rewrite(table, log, &[renamed.input_id], fate, name);
         }
         Ok(Change {
-            adds: note.added[table as usize].clone(),
+            adds: note.added[table].clone(),
             removes: Vec::new(),
         })
     }
@@ -510,15 +500,6 @@ impl Facts {
     }
 }
 
-/// Returns a new identifier for an archive or a table: a random UUID (RFC 9562, version 4).
-pub fn new_id() -> String {
-    let mut bytes: [u8; 16] = system::random();
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
-}
-
 /// Returns the step that a note adds to the tables.
 fn step(note: &Note) -> Step {
     match &note.renamed {
@@ -551,14 +532,8 @@ fn write(
     let mut rows = Rows::new(table.fields());
     let mut text_bytes = 0;
     for fact in facts {
-        match table {
-            Table::Captures => fact.capture_row(epoch, &mut rows),
-            Table::Links => fact.link_rows(epoch, &mut rows),
-            Table::Texts => {
-                text_bytes += fact.capture.page.as_ref().map_or(0, |page| page.text.len());
-                fact.text_row(epoch, &mut rows);
-            }
-        }
+        text_bytes += fact.page_text_bytes(table);
+        fact.add_rows(table, epoch, &mut rows);
         if rows.len() >= ROW_GROUP_ROWS || text_bytes >= ROW_GROUP_TEXT_BYTES {
             let next = rows.like(table.fields());
             writer.write(std::mem::replace(&mut rows, next))?;

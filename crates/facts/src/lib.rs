@@ -45,8 +45,10 @@ mod delta;
 mod error;
 mod facts;
 mod field;
+mod id;
 mod local;
 mod note;
+mod per_table;
 #[cfg(any(test, feature = "reader"))]
 mod reader;
 mod row_stream;
@@ -57,13 +59,15 @@ mod tables;
 pub use check::{DAMAGE_ADVICE, FileDamage, damages};
 pub use crash::CRASH_POINTS;
 pub use error::FactsError;
-pub use facts::{Facts, Purged, Settings, TableSum, new_id};
+pub use facts::{Facts, Purged, TableSum};
 pub use field::{Field, Kind};
+pub use id::new_id;
 pub use local::LocalFileStore;
 pub use note::{Note, TakenBack};
+pub use per_table::PerTable;
 #[cfg(any(test, feature = "reader"))]
 pub use reader::{ReadRow, ReadTableError, TableFault, read_table, table_as_text};
 pub use row_stream::{RowStream, RowStreamError};
 pub use rows::{Column, Row, Values};
 pub use table_rows::TableRows;
-pub use tables::{Fact, Source, Table, input_id_of};
+pub use tables::{Fact, Settings, Source, Table, input_id_of};

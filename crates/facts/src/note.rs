@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::data_file::has_input_names;
 use crate::delta::Add;
+use crate::per_table::PerTable;
 use crate::tables::Table;
 
 /// The rows that an epoch adds to the tables, or removes.
@@ -12,12 +14,11 @@ use crate::tables::Table;
 pub struct Note {
     /// The epoch.
     pub(crate) epoch: u64,
-    /// Data files of each table, in the order of [`Table::ALL`](crate::Table::ALL); already
-    /// durable.
-    pub(crate) added: [Vec<Add>; 3],
+    /// Data files of each table; already durable.
+    pub(crate) added: PerTable<Vec<Add>>,
     /// The last epoch of each table before this one.
     #[serde(default)]
-    pub(crate) before: [u64; 3],
+    pub(crate) before: PerTable<u64>,
     /// Removed rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) taken_back: Option<TakenBack>,
@@ -78,20 +79,19 @@ impl Note {
 
     /// Returns whether it changes a table.
     pub(crate) fn concerns(&self, table: Table) -> bool {
-        let is_renamed = self.renamed.is_some() && table != Table::Texts;
-        is_renamed || self.removes_rows() || !self.added[table as usize].is_empty()
+        let is_renamed = self.renamed.is_some() && has_input_names(table.fields());
+        is_renamed || self.removes_rows() || !self.added[table].is_empty()
     }
 
-    /// Returns the last epoch of each table after this note is published, in the order of
-    /// [`Table::ALL`](crate::Table::ALL); 0 if none.
-    pub fn last_epochs(&self) -> [u64; 3] {
-        Table::ALL.map(|table| {
+    /// Returns the last epoch of each table after this note is published; 0 if none.
+    pub fn last_epochs(&self) -> PerTable<u64> {
+        let mut epochs = self.before;
+        for table in Table::ALL {
             if self.concerns(table) && self.renamed.is_none() {
-                self.epoch
-            } else {
-                self.before[table as usize]
+                epochs[table] = self.epoch;
             }
-        })
+        }
+        epochs
     }
 
     /// Encodes the note for the epoch's commit.

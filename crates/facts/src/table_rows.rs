@@ -22,11 +22,7 @@ impl TableRows {
 
     /// Appends the rows of a capture in this table: one, many (`links`) or none.
     pub fn add(&mut self, fact: &Fact<'_>, epoch: u64) {
-        match self.table {
-            Table::Captures => fact.capture_row(epoch, &mut self.rows),
-            Table::Links => fact.link_rows(epoch, &mut self.rows),
-            Table::Texts => fact.text_row(epoch, &mut self.rows),
-        }
+        fact.add_rows(self.table, epoch, &mut self.rows);
     }
 
     /// The table of the rows.

@@ -100,7 +100,10 @@ static TEXTS: [Field; 8] = [
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 3] = [Table::Captures, Table::Links, Table::Texts];
+    pub const ALL: [Table; Table::COUNT] = [Table::Captures, Table::Links, Table::Texts];
+
+    /// The number of tables.
+    pub const COUNT: usize = 3;
 
     /// Its name, which is also that of its directory.
     pub fn name(self) -> &'static str {
@@ -126,6 +129,25 @@ impl Table {
             Table::Links => &LINKS,
             Table::Texts => &TEXTS,
         }
+    }
+}
+
+/// Which facts are written.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Whether to write the texts of pages too.
+    pub texts: bool,
+}
+
+impl Settings {
+    /// Returns the tables that are written.
+    pub(crate) fn tables(&self) -> Vec<Table> {
+        let is_written = |table: &Table| match table {
+            Table::Captures | Table::Links => true,
+            Table::Texts => self.texts,
+        };
+        Table::ALL.into_iter().filter(is_written).collect()
     }
 }
 
@@ -170,8 +192,25 @@ impl Fact<'_> {
         self.capture.fetch_time_ms.saturating_mul(1_000)
     }
 
+    /// Appends its rows of a table: one, many (`links`) or none.
+    pub(crate) fn add_rows(&self, table: Table, epoch: u64, rows: &mut Rows) {
+        match table {
+            Table::Captures => self.capture_row(epoch, rows),
+            Table::Links => self.link_rows(epoch, rows),
+            Table::Texts => self.text_row(epoch, rows),
+        }
+    }
+
+    /// Returns the size of the page's text in its rows of a table, in bytes.
+    pub(crate) fn page_text_bytes(&self, table: Table) -> usize {
+        match table {
+            Table::Captures | Table::Links => 0,
+            Table::Texts => self.capture.page.as_ref().map_or(0, |page| page.text.len()),
+        }
+    }
+
     /// Appends its row of `captures`.
-    pub(crate) fn capture_row(&self, epoch: u64, rows: &mut Rows) {
+    fn capture_row(&self, epoch: u64, rows: &mut Rows) {
         let capture = self.capture;
         let url = UrlParts::of(&capture.url);
         let page = capture.page.as_ref();
@@ -231,7 +270,7 @@ impl Fact<'_> {
     }
 
     /// Appends its rows of `links`.
-    pub(crate) fn link_rows(&self, epoch: u64, rows: &mut Rows) {
+    fn link_rows(&self, epoch: u64, rows: &mut Rows) {
         let capture = self.capture;
         let mut links = self.links().peekable();
         if links.peek().is_none() {
@@ -262,7 +301,7 @@ impl Fact<'_> {
     }
 
     /// Appends its row of `texts`, if it has text.
-    pub(crate) fn text_row(&self, epoch: u64, rows: &mut Rows) {
+    fn text_row(&self, epoch: u64, rows: &mut Rows) {
         let capture = self.capture;
         let Some(page) = capture.page.as_ref().filter(|page| !page.text.is_empty()) else {
             return;

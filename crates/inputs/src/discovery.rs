@@ -14,7 +14,7 @@ use super::path::{address_of, address_text, is_address, path_of, path_text};
 use super::skipped_file::{PATH_LIST, SkippedFile};
 use super::sources::Sources;
 use super::{file, glob, list};
-use crate::LoadInput;
+use crate::load_input::LoadInput;
 
 /// The file of a ZipNum cluster with the positions of the blocks in its parts.
 const CLUSTER: &str = "cluster.idx";

@@ -9,7 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use warc::{Defect, Input};
 
 use super::source::InputReader;
-use super::without_bom;
+use crate::byte_order_mark::without_bom;
 
 /// Limit of the length of a line in bytes. URLs are far shorter.
 const LINE_BYTES_MAX: u64 = 1 << 20;

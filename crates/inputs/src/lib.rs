@@ -12,6 +12,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod address;
+mod byte_order_mark;
 pub mod common_crawl;
 mod declared;
 mod digest;
@@ -23,7 +24,6 @@ mod file;
 mod folder;
 mod glob;
 mod index_file;
-
 mod list;
 mod load_input;
 mod package;
@@ -57,9 +57,6 @@ pub use spool::{Spool, SpoolRoom};
 
 /// Defect: a declared digest differs from that of the content.
 pub const PACKAGE_DIGEST: &str = "package-digest";
-
-/// A byte order mark in UTF-8.
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// An input as a load would find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,11 +107,6 @@ pub fn resolve_inputs(
             problem: found.problem,
         })
         .collect()
-}
-
-/// Returns `bytes` without a leading byte order mark (UTF-8), which some editors write.
-pub fn without_bom(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(BOM).unwrap_or(bytes)
 }
 
 /// Returns whether an input begins like a file of records, or cannot be read.

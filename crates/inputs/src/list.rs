@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use warc::Decompressed;
 
 use super::path::{is_address, split};
-use super::without_bom;
+use crate::byte_order_mark::without_bom;
 
 /// Limit of the size of a list in bytes, decompressed. This is about a million paths.
 const LIST_BYTES_MAX: u64 = 256 << 20;

@@ -11,6 +11,10 @@ use std::io;
 /// length, and an ordinary page has far less than a megabyte of them in one place.
 pub const REWRITTEN_BYTES_MAX: usize = 16 << 20;
 
+/// Maximum memory of a document being rewritten, without its pieces, in bytes. A longer tag or text
+/// of a style sheet ends the rewriting with an error.
+pub const MEMORY_BYTES_MAX: usize = 64 << 20;
+
 /// Text of at most [`REWRITTEN_BYTES_MAX`] bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Bounded(String);

@@ -21,44 +21,22 @@ mod css;
 mod elements;
 mod html;
 mod instruction;
+mod markup;
 mod plain;
 mod prolog;
 mod references;
 pub mod sandbox;
 mod scope;
 mod script;
+mod shim;
 mod srcset;
 mod xhtml;
 
 pub use address::{Address, AddressError, Modifier, PREFIX};
-pub use bounded::REWRITTEN_BYTES_MAX;
+pub use bounded::{MEMORY_BYTES_MAX, REWRITTEN_BYTES_MAX};
 pub use css::{CSS_BYTES_MAX, rewrite_css};
-pub use html::{Markup, Rewriter, Scripts};
+pub use html::{Rewriter, Scripts};
+pub use markup::{Markup, xml_markup};
 pub use references::{Reference, References, Role};
 pub use scope::Scope;
-pub use xhtml::xml_markup;
-
-/// The script that runs before all others in a rewritten page. It redirects requests of scripts to
-/// the archive.
-pub const SHIM: &str = include_str!("../assets/shim.js");
-
-/// Name of the frame that shows a page. Links that would leave the frame or open a window open in
-/// it. [`SHIM`] contains the same name.
-pub const FRAME_NAME: &str = "weft-replay";
-
-/// Path of [`SHIM`] on the port that shows archived pages.
-pub const SHIM_PATH: &str = "/static/replay.js";
-
-/// Maximum memory of a document being rewritten, without its pieces, in bytes. A longer tag or text
-/// of a style sheet ends the rewriting with an error.
-pub const MEMORY_BYTES_MAX: usize = 64 << 20;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_shim_knows_its_frame() {
-        assert!(SHIM.contains(&format!("const FRAME = \"{FRAME_NAME}\";")));
-    }
-}
+pub use shim::{FRAME_NAME, SHIM, SHIM_PATH};

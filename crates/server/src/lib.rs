@@ -20,6 +20,7 @@
 use axum::Router;
 
 mod admit;
+mod answers;
 mod api;
 mod archive_client;
 mod arguments;
@@ -60,7 +61,7 @@ mod stream;
 mod takedown_scans;
 
 pub use crate::replay::{CheckedPage, CheckedPart, FoundPart, check_page};
-pub use archive_client::Answers;
+pub use answers::Answers;
 pub use catalogue::CatalogueLocation;
 pub use local_owner::OwnerRequest;
 pub use pages::report_document;

@@ -14,7 +14,7 @@ use archive::question::{
 };
 use inputs::Sources;
 
-use crate::archive_client::Answers;
+use crate::answers::Answers;
 
 /// Answers with the folders of files removed.
 pub(crate) struct PathRedactor(pub(crate) Arc<dyn Answers>);

@@ -18,7 +18,8 @@ use listen::{ConnectionLimiter, Hosts, Limits, Misaddressed, Permits};
 use tokio::sync::Semaphore;
 use ui::{Parts, Viewer};
 
-use crate::archive_client::{Answers, ArchiveClient};
+use crate::answers::Answers;
+use crate::archive_client::ArchiveClient;
 use crate::catalogue::{CatalogueLocation, Files};
 use crate::cdx_pages::PageLists;
 use crate::counters::Counters;

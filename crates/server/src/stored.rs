@@ -22,7 +22,7 @@ use axum::response::Response;
 use export::StoredBytes;
 use warc::ReadError;
 
-use crate::archive_client::Answers;
+use crate::answers::Answers;
 use crate::arguments::{Arguments, LIMIT_MAX};
 use crate::entity_tags;
 use crate::failure::{Code, Failure};

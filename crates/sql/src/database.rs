@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use archive::Cut;
 use archive::question::{DumpRange, View};
 use async_trait::async_trait;
-use cache::Cache;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::memory::{MemoryCatalogProvider, MemoryCatalogProviderList};
@@ -30,18 +29,19 @@ use datafusion::sql::parser::Statement as DfStatement;
 use facts::Table;
 use futures_util::StreamExt as _;
 use parking_lot::{Mutex, RwLock};
-use remote::{Remote, S3Settings};
+use remote::Remote;
 use tokio::time::Instant;
 
-use crate::SqlError;
-use crate::error::FactsAbsence;
+use crate::error::{FactsAbsence, SqlError, thread_error};
 use crate::fact_tables::{EpochRange, FactTables};
 use crate::facts_folder::FactsFolder;
-use crate::file_tables::{FileCatalogue, FileTable, FileTableProvider};
+use crate::file_catalogue::{FileCatalogue, FileTableProvider};
+use crate::file_tables::FileTable;
 use crate::functions;
 use crate::handle::Handle;
 use crate::live_tables::LiveTableProvider;
 use crate::memory::{Sharing, runtime};
+use crate::settings::{QuerySettings, Settings};
 use crate::stopping::{Stop, YieldingJoins};
 use crate::subqueries::rewrite_subqueries;
 use crate::table_functions::{InlinksFunction, SearchFunction};
@@ -54,61 +54,6 @@ const SCHEMA: &str = "public";
 
 /// Columns that contain names of inputs.
 const NAMES: [&str; 2] = ["warc_filename", "input"];
-
-/// Settings of a database.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Settings {
-    /// Memory for the rows of all statements, in bytes; larger results spill to temporary files. 1
-    /// GiB if absent.
-    pub memory_size_bytes: Option<u64>,
-    /// Opens the archive without changing it.
-    pub read_only: bool,
-    /// Threads per statement; the number of cores if absent.
-    pub threads: Option<usize>,
-    /// Location of the facts: a folder, or `s3://bucket/name`. The archive's own location if
-    /// absent.
-    pub facts: Option<String>,
-    /// Settings for facts in an S3 store.
-    pub s3: S3Settings,
-    /// Settings file of the cache for such facts (`cache.toml`); no cache is used if absent.
-    pub cache: Option<PathBuf>,
-}
-
-impl Settings {
-    /// Returns the stores that may contain tables.
-    pub(crate) fn remote(&self) -> Remote {
-        let remote = Remote::new(remote::Settings {
-            s3: self.s3.clone(),
-            ..remote::Settings::default()
-        });
-        if let Some(file) = self.cache.clone() {
-            let in_memory_alone = self.read_only;
-            remote.use_cache(move || Cache::open_if_possible(&file, "weft-sql", in_memory_alone));
-        }
-        remote
-    }
-}
-
-/// Settings of a statement.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct QuerySettings {
-    /// Shows the archive as of this epoch, as far back as the history of the facts goes. The views
-    /// are then computed from the facts.
-    pub at_epoch: Option<u64>,
-    /// Time limit until the last row.
-    pub time_max: Option<Duration>,
-    /// Joins by sorting, which spills rows to temporary files when memory is short. Hash joins are
-    /// faster, but need one side of each join in memory.
-    pub sorts_for_joins: bool,
-    /// Reduces names of inputs to their last part, and hides file names in plans, for users who
-    /// must not learn where files are.
-    pub base_names: bool,
-    /// Joins in the order of the statement: the left side is held in memory. Otherwise the
-    /// optimiser picks the side it estimates to be smaller.
-    pub joins_as_written: bool,
-}
 
 /// An archive that executes statements.
 pub struct Database {
@@ -530,10 +475,6 @@ fn list_tables_if_unknown(error: SqlError) -> SqlError {
         }
         other => other,
     }
-}
-
-pub(crate) fn thread_error(error: tokio::task::JoinError) -> SqlError {
-    SqlError::Execution(format!("a thread failed: {error}"))
 }
 
 /// The tables of one statement. They are opened when the statement names them.

@@ -254,6 +254,11 @@ fn without_kind(text: &str) -> &str {
     }
 }
 
+/// Returns the error of a statement whose thread failed.
+pub(crate) fn thread_error(error: tokio::task::JoinError) -> SqlError {
+    SqlError::Execution(format!("a thread failed: {error}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

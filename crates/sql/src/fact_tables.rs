@@ -9,7 +9,7 @@ use datafusion::datasource::empty::EmptyTable;
 use datafusion::execution::session_state::SessionState;
 use deltalake_core::DeltaTable;
 use deltalake_core::logstore::LogStore;
-use facts::{Kind, LocalFileStore, Table};
+use facts::{Kind, LocalFileStore, PerTable, Table};
 use tokio::sync::Mutex;
 
 use crate::SqlError;
@@ -36,14 +36,14 @@ pub(crate) struct EpochRange {
 /// The tables in one folder. Their logs stay cached for the next statement.
 pub(crate) struct FactTables {
     folder: FactsFolder,
-    known: [Mutex<Option<DeltaTable>>; 3],
+    known: PerTable<Mutex<Option<DeltaTable>>>,
 }
 
 impl FactTables {
     pub(crate) fn new(folder: FactsFolder) -> FactTables {
         FactTables {
             folder,
-            known: [const { Mutex::const_new(None) }; 3],
+            known: PerTable::default(),
         }
     }
 
@@ -136,7 +136,7 @@ impl FactTables {
     /// Returns the newest version; `None` if there is no such table.
     pub(crate) async fn newest(&self, table: Table) -> Result<Option<DeltaTable>, SqlError> {
         let failed = SqlError::facts(table.name());
-        let mut known = self.known[table as usize].lock().await;
+        let mut known = self.known[table].lock().await;
         if let Some(delta) = &mut *known {
             delta.update_state().await.map_err(&failed)?;
             return Ok(Some(delta.clone()));

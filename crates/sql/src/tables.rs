@@ -218,6 +218,9 @@ mod tests {
             );
             assert!(TABLES.iter().any(|table| table.name == view.name()), "{view:?}");
         }
+        for table in facts::Table::ALL {
+            assert!(TABLES.iter().any(|info| info.name == table.name()), "{table:?}");
+        }
         assert_eq!(LiveTable::named("nothing"), None);
     }
 

@@ -9,7 +9,7 @@ use archive::question::{Check, DamageRow, DumpFormat, DumpRange, View};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use crate::database::thread_error;
+use crate::error::thread_error;
 use crate::{Database, QuerySettings, SqlError, text, view_statement};
 
 /// Number of pieces of [`PIECE_BYTES`] of a dump that are buffered for comparison.

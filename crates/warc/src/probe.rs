@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read};
 
 use crate::container::stream::Decompressed;
 use crate::record::start::{START_BYTES_MAX, Start, start_of};
-use crate::record::{arc, warc};
+use crate::record::{arc, line};
 
 /// Number of decompressed bytes to read first. More are read only if the first line of a record is
 /// longer.
@@ -46,7 +46,7 @@ pub fn begins_like_records(content: impl Read) -> io::Result<bool> {
 /// Returns whether decompressed content begins like a record. Leading blanks are ignored.
 pub fn is_record_start(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
-    let is_warc = head.len() >= warc::MAGIC.len() && warc::may_be_version_line(head);
+    let is_warc = head.len() >= line::MAGIC.len() && line::may_be_version_line(head);
     is_warc || arc::is_filedesc(head) || start_of(head, true) == Start::Arc
 }
 

@@ -1,7 +1,7 @@
 //! Errors of the tools that write files.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use warc::ReadError;
 
@@ -92,4 +92,14 @@ pub enum WriteError {
     /// The caller stopped the work.
     #[error("stopped; nothing was written")]
     Stopped,
+}
+
+/// Returns a function that wraps an error of the system while `what` was being done to a file.
+pub(crate) fn io_error(what: &'static str, path: &Path) -> impl Fn(io::Error) -> WriteError + use<> {
+    let path = path.to_owned();
+    move |source| WriteError::Io {
+        what,
+        path: path.clone(),
+        source,
+    }
 }

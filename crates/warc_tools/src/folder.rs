@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::Progress;
-use crate::error::WriteError;
+use crate::error::{WriteError, io_error};
+use crate::progress::Progress;
 use crate::record_digests::RecordDigests;
-use crate::temp_output::{PREFIX, UnverifiedFile, folder_of, io_error, sync_folder};
+use crate::temp_file::{PREFIX, folder_of, sync_folder};
+use crate::temp_output::UnverifiedFile;
 
 /// A temporary folder that is being filled.
 pub(crate) struct Folder {
@@ -105,7 +106,7 @@ impl WrittenFolder {
     /// called with the bytes read so far, and stops the work by returning false.
     ///
     /// # Errors
-    /// As [`Written::verify`].
+    /// As [`UnverifiedFile::verify`].
     pub fn verify(self, each: &mut Progress<'_>) -> Result<VerifiedFolder, WriteError> {
         let mut before = 0;
         for file in self.files {

@@ -17,22 +17,19 @@ mod defects;
 mod error;
 pub mod extract;
 mod folder;
+mod progress;
 pub mod recompress;
 mod record_digests;
 pub mod repair;
 mod source;
 pub mod split;
+mod temp_file;
 mod temp_output;
 
 pub use error::WriteError;
 pub use folder::{VerifiedFolder, WrittenFolder};
+pub use progress::Progress;
 pub use temp_output::{UnverifiedFile, Verified};
-
-/// Called with the number of stored bytes read so far. Stops the work by returning false.
-pub type Progress<'a> = dyn FnMut(u64) -> bool + 'a;
-
-/// Bytes of a block that are held in memory. The rest is kept in an unnamed temporary file.
-const BODY_BYTES_MAX: u64 = 4 << 20;
 
 /// Returns the first half of the SHA-256 of an id, so that long ids take as much memory as short
 /// ones. Among 2^32 ids, two have the same half with a probability of 2^-65.

@@ -8,9 +8,12 @@ use sha2::{Digest as _, Sha256};
 use warc::{Entry, Input, ReadError, Reader, ReaderSettings, RecordLayout};
 
 use crate::defects::loses;
-use crate::error::WriteError;
-use crate::temp_output::{folder_of, io_error};
-use crate::{BODY_BYTES_MAX, Progress};
+use crate::error::{WriteError, io_error};
+use crate::progress::Progress;
+use crate::temp_file::folder_of;
+
+/// Bytes of a block that are held in memory. The rest is kept in an unnamed temporary file.
+const BODY_BYTES_MAX: u64 = 4 << 20;
 
 /// The SHA-256 of header and block of a record. The header determines where the block begins, so
 /// records with the same digest have the same header and the same block.

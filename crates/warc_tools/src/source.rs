@@ -10,7 +10,7 @@ use warc::{Defect, Entry, Format, ReadError, Reader, ReaderSettings, Record, Spa
 use crate::defects::loses;
 use crate::error::WriteError;
 use crate::record_digests;
-use crate::temp_output::folder_of;
+use crate::temp_file::folder_of;
 
 /// A file that is read, and must not change meanwhile.
 pub(crate) struct Original {

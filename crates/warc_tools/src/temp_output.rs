@@ -5,23 +5,19 @@
 //! changed. The names of temporary files begin with `.weft-warc-`. They are removed unless the
 //! process is killed.
 
-use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 use warc::{Compression, Writer};
 
-use crate::Progress;
-use crate::error::WriteError;
+use crate::error::{WriteError, io_error};
+use crate::progress::Progress;
 use crate::record_digests::RecordDigests;
+use crate::temp_file::{put, temporary};
 
 /// Size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
-
-/// Prefix of the names of temporary files.
-pub(crate) const PREFIX: &str = ".weft-warc-";
 
 /// A temporary file that is being written.
 pub(crate) struct TempOutput {
@@ -123,50 +119,5 @@ impl Verified {
     /// [`WriteError::Exists`]; [`WriteError::Io`].
     pub fn put(self, replaces: bool) -> Result<(), WriteError> {
         put(self.file, &self.out, replaces)
-    }
-}
-
-/// Creates a temporary file for `out`, in its folder.
-pub(crate) fn temporary(out: &Path) -> Result<NamedTempFile, WriteError> {
-    // With the usual permissions of new files, within the umask of the process.
-    tempfile::Builder::new()
-        .prefix(PREFIX)
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder_of(out))
-        .map_err(io_error("write", out))
-}
-
-/// Renames a file to its path, durably.
-pub(crate) fn put(file: NamedTempFile, out: &Path, replaces: bool) -> Result<(), WriteError> {
-    let named = if replaces {
-        file.persist(out).map(drop)
-    } else {
-        file.persist_noclobber(out).map(drop)
-    };
-    named.map_err(|error| match error.error.kind() {
-        io::ErrorKind::AlreadyExists => WriteError::Exists { path: out.to_owned() },
-        _ => io_error("rename the temporary file to", out)(error.error),
-    })?;
-    sync_folder(out)
-}
-
-/// Syncs the folder of a file.
-pub(crate) fn sync_folder(out: &Path) -> Result<(), WriteError> {
-    let failed = || io_error("sync the folder of", out);
-    let folder = File::open(folder_of(out)).map_err(failed())?;
-    folder.sync_all().map_err(failed())
-}
-
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
-}
-
-pub(crate) fn io_error(what: &'static str, path: &Path) -> impl Fn(io::Error) -> WriteError + use<> {
-    let path = path.to_owned();
-    move |source| WriteError::Io {
-        what,
-        path: path.clone(),
-        source,
     }
 }

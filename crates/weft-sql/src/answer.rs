@@ -9,9 +9,10 @@ use format::number::{counted, duration_ms};
 use indicatif::{ProgressBar, ProgressStyle};
 use sql::{Database, QuerySettings};
 
-use crate::cli::{QueryArgs, WrongUse};
+use crate::cli::QueryArgs;
+use crate::output;
 use crate::output_format::{Format, Writer};
-use crate::{output, prompt};
+use crate::wrong_use::WrongUse;
 
 /// Time before the terminal shows that a statement is running.
 const QUIET_TIME: Duration = Duration::from_secs(1);
@@ -29,7 +30,6 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
         (None, Some(file)) => {
             std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?
         }
-        (None, None) if io::stdin().is_terminal() => return prompt::run(database, args, json).await,
         (None, None) => {
             let mut statement = String::new();
             io::stdin()

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use sql::{Database, QuerySettings, S3Settings, Settings};
 
 use crate::output_format::Format;
 use crate::serve::ServeArgs;
+use crate::wrong_use::WrongUse;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -127,6 +129,11 @@ impl QueryArgs {
         settings
     }
 
+    /// Returns whether statements are typed at a prompt.
+    pub(crate) fn is_interactive(&self) -> bool {
+        self.statement.is_none() && self.file.is_none() && std::io::stdin().is_terminal()
+    }
+
     /// Returns the output format; `json` overrides it.
     pub(crate) fn format(&self, json: bool) -> Format {
         if json { Format::Json } else { self.format }
@@ -185,18 +192,6 @@ pub(crate) struct ExportArgs {
     #[arg(value_name = "ADDRESS")]
     pub(crate) tables: String,
 }
-
-/// The user requested something that makes no sense: exit code 2.
-#[derive(Debug)]
-pub(crate) struct WrongUse(pub(crate) String);
-
-impl std::fmt::Display for WrongUse {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for WrongUse {}
 
 impl Global {
     /// Opens the archive as a database.

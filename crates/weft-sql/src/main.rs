@@ -13,6 +13,8 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use format::terminal::Style;
 
+use self::wrong_use::WrongUse;
+
 mod answer;
 mod cli;
 mod export;
@@ -23,6 +25,7 @@ mod prompt;
 mod serve;
 mod table;
 mod verify;
+mod wrong_use;
 
 // The allocator of `weft`, which suits the index.
 #[global_allocator]
@@ -47,12 +50,13 @@ fn main() -> ExitCode {
 fn run(cli: cli::Cli) -> anyhow::Result<ExitCode> {
     if let (Some(_), Some(statement)) = (&cli.command, &cli.query.statement) {
         let text = format!("a command cannot be combined with a statement, got {statement:?}");
-        return Err(cli::WrongUse(text).into());
+        return Err(WrongUse(text).into());
     }
     let (json, read_only) = (cli.global.json, cli.global.read_only);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let database = || cli.global.database();
     let code = match cli.command {
+        None if cli.query.is_interactive() => runtime.block_on(prompt::run(&database()?, &cli.query, json)),
         None => runtime.block_on(answer::run(&database()?, &cli.query, json)),
         Some(cli::Command::Verify) => runtime.block_on(verify::run(&database()?, json)),
         Some(cli::Command::Serve(args)) => runtime.block_on(serve::run(database()?, &args, json, read_only)),
@@ -78,7 +82,7 @@ fn print_error(error: &anyhow::Error) -> ExitCode {
     }
     let text = format::terminal::clean_lines(&format!("{error:#}"));
     let _ = writeln!(std::io::stderr(), "{} {text}", Style::of_stderr().bad("error:"));
-    let is_wrong_use = error.downcast_ref::<cli::WrongUse>().is_some()
+    let is_wrong_use = error.downcast_ref::<WrongUse>().is_some()
         || error
             .downcast_ref::<sql::SqlError>()
             .is_some_and(sql::SqlError::is_of_statement);

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::cli::WrongUse;
 use crate::output_format::Format;
+use crate::wrong_use::WrongUse;
 
 /// Opens the file, or standard output.
 pub(crate) fn open(file: Option<&Path>, format: Format) -> anyhow::Result<Box<dyn Write + Send>> {

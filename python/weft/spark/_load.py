@@ -148,8 +148,8 @@ def _run(tables: Tables, batch: int, links: str, say: Say) -> _Batch:
     staged = tables.read(*staging)
     outcomes = staged.where("outcome IS NOT NULL").select("seq", "outcome.*").toArrow().to_pylist()
     rows, counting = _judged(batch, found, outcomes)
-    for table in TABLES:
-        if any(rows[seq][_COUNTED[table]] for seq in counting):
+    for table, layout in TABLES.items():
+        if any(rows[seq][layout.counted] for seq in counting):
             of_table = staged.where(F.col(table).isNotNull())
             if len(counting) < len(found):
                 of_table = of_table.where(F.col("seq").isin(counting))
@@ -159,10 +159,6 @@ def _run(tables: Tables, batch: int, links: str, say: Say) -> _Batch:
     say(f"batch {batch}: appended ledger")
     tables.remove(*staging)
     return _Batch(batch, rows)
-
-
-#: Column of the ledger with the number of rows in a table.
-_COUNTED = {"captures": "captures", "links": "links", "quarantine": "quarantined"}
 
 
 def _stage(

@@ -8,15 +8,31 @@ import contextlib
 import os
 import shutil
 import tempfile
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import pyarrow as pa
 
 from weft import _weft
 from weft.spark._inputs import Found, is_read_by_us
 
+
+@dataclass(frozen=True)
+class TableLayout:
+    """What a load must know of a table."""
+
+    #: Order of rows within a file.
+    sorted_by: Tuple[str, ...]
+    #: Column of the ledger with the number of its rows.
+    counted: str
+
+
 #: Tables that get rows.
-TABLES = ("captures", "links", "quarantine")
+TABLES = {
+    "captures": TableLayout(("url_surtkey", "fetch_time"), "captures"),
+    "links": TableLayout(("source_surtkey",), "links"),
+    "quarantine": TableLayout(("input", "offset"), "quarantined"),
+}
 
 OUTCOME = pa.schema([
     # Missing if the input could not be read to its end; then none of its rows count.
@@ -120,7 +136,7 @@ def _read(
         if source.digest in known:
             outcome.update(digest=source.digest, is_known=True, failure=known[source.digest])
             return
-        batches = source.batches(found.name, TABLES, links=links, collection=collection, epoch=batch)
+        batches = source.batches(found.name, list(TABLES), links=links, collection=collection, epoch=batch)
         for table, rows in batches:
             if table == "links":
                 outcome["links"] += len(rows)

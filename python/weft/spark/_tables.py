@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from weft.spark._read import table_schema
+from weft.spark._read import TABLES, table_schema
 from weft.spark._wrong_use import WrongUse
 
 
@@ -52,13 +52,6 @@ LEDGER = pa.schema([
     pa.field("version", pa.string()),
 ])
 
-#: Order of rows within the files of a table.
-SORTED_BY = {
-    "captures": ("url_surtkey", "fetch_time"),
-    "links": ("source_surtkey",),
-    "quarantine": ("input", "offset"),
-}
-
 
 class Tables:
     """The tables below ``base``."""
@@ -75,7 +68,7 @@ class Tables:
         """Creates missing tables. Raises :class:`WrongUse` if the existing tables keep other links."""
         schemas = {
             "batches": BATCHES,
-            **{name: table_schema(name) for name in ("captures", "links", "quarantine")},
+            **{name: table_schema(name) for name in TABLES},
             "ledger": LEDGER,
         }
         for name, schema in schemas.items():
@@ -147,8 +140,8 @@ class Tables:
 
     def append(self, name: str, rows: DataFrame, batch: int) -> None:
         """Appends the rows of a batch. Repeating it adds nothing."""
-        if name in SORTED_BY:
-            rows = rows.sortWithinPartitions(*SORTED_BY[name])
+        if name in TABLES:
+            rows = rows.sortWithinPartitions(*TABLES[name].sorted_by)
         (
             rows.write.format("delta")
             .mode("append")

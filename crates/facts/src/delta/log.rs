@@ -406,7 +406,7 @@ impl Log {
                 min_writer_version: WRITER_VERSION,
             }),
             Action::MetaData(MetaData {
-                id: crate::facts::new_id(),
+                id: crate::id::new_id(),
                 format: json!({"provider": "parquet", "options": {}}),
                 schema_string: delta_schema(fields),
                 partition_columns: Vec::new(),

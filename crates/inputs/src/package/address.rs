@@ -2,7 +2,7 @@
 //! before its address, then `#` and the name of the member, repeated for a package in a package. In
 //! all parts `%` and `#` are written as `%25` and `%23`, so that every `#` is a separator.
 
-use super::super::path::is_address;
+use crate::path::is_address;
 
 /// Prefix of addresses of members of packages that are local files.
 const FILE_SCHEME: &str = "wacz://";

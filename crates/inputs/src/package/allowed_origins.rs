@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::super::path::path_of;
-use super::super::path::{is_address, split};
 use super::address::outermost;
+use crate::path::path_of;
+use crate::path::{is_address, split};
 
 /// Places that lists may lead to besides their own, as given: `HOST`, `HOST:PORT`, `https://HOST`,
 /// `s3://BUCKET`, `store://BUCKET`, or the absolute path of a folder.

@@ -6,15 +6,15 @@
 
 use std::collections::HashSet;
 
-use super::super::declared::DeclaredContent;
-use super::super::discovered::{DiscoveredInput, InputLocation};
-use super::super::discovery::{Discovery, DiscoveryWarning};
-use super::super::skipped_file::NOT_AN_ARCHIVE;
-use super::super::source::InputStat;
 use super::address::{is_package_name, name_of_member, of_member};
 use super::manifest::{MANIFEST, Manifest};
 use super::page_lines::is_page_list;
 use super::zip_file::ZipFile;
+use crate::declared::DeclaredContent;
+use crate::discovered::{DiscoveredInput, InputLocation};
+use crate::discovery::{Discovery, DiscoveryWarning};
+use crate::skipped_file::NOT_AN_ARCHIVE;
+use crate::source::InputStat;
 
 impl Discovery<'_> {
     /// Takes the contents of a package: the text of an absolute path, an address, or the address of

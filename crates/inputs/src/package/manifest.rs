@@ -8,11 +8,12 @@ use serde::Deserialize;
 use sha2_with_state::{Digest, Sha256};
 use warc::Defect;
 
-use super::super::declared::DeclaredContent;
-use super::super::path::is_address;
-use super::super::{digest_text, without_bom};
 use super::package_description::{PackageDescription, Resource};
 use super::zip_file::ZipFile;
+use crate::byte_order_mark::without_bom;
+use crate::declared::DeclaredContent;
+use crate::digest::text as digest_text;
+use crate::path::is_address;
 
 /// Name of the description in a package.
 pub(super) const MANIFEST: &str = "datapackage.json";

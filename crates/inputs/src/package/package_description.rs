@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::without_bom;
+use crate::byte_order_mark::without_bom;
 
 /// Profile of a description whose resources are packages.
 const OF_PACKAGES: &str = "multi-wacz-package";

@@ -5,16 +5,18 @@ use std::fs;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::super::declared::DeclaredContent;
-use super::super::discovered::{DiscoveredInput, InputLocation};
-use super::super::discovery::Discovery;
-use super::super::list::resolve;
-use super::super::path::{address_text, is_address, path_of, path_text};
-use super::super::source::{InputReader, InputStat};
-use super::super::{digest_text, open_file, without_bom};
 use super::address::{is_package_list_name, without_secrets};
 use super::manifest::MANIFEST_BYTES_MAX;
 use super::package_description::{PackageDescription, Resource};
+use crate::byte_order_mark::without_bom;
+use crate::declared::DeclaredContent;
+use crate::digest::text as digest_text;
+use crate::discovered::{DiscoveredInput, InputLocation};
+use crate::discovery::Discovery;
+use crate::file::open_file;
+use crate::list::resolve;
+use crate::path::{address_text, is_address, path_of, path_text};
+use crate::source::{InputReader, InputStat};
 
 /// Limit of the nesting of lists.
 const DEPTH_MAX: usize = 4;

@@ -3,12 +3,12 @@
 
 use std::io::{self, BufReader, Read};
 
-use super::super::Digesting;
-use super::super::discovery::Discovery;
 use super::address::name_of_member;
 use super::manifest::Manifest;
 use super::page_lines::PageLines;
 use super::zip_file::{Member, ZipFile};
+use crate::digest::Digesting;
+use crate::discovery::Discovery;
 
 /// The result of reading a list of pages.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use std::io::{self, BufRead, Read};
 
 use serde_json::{Map, Value};
 
-use super::super::without_bom;
+use crate::byte_order_mark::without_bom;
 
 /// Limit of the length of a line in bytes. It may contain the text of a page.
 const LINE_BYTES_MAX: u64 = 4 << 20;

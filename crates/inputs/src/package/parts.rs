@@ -2,11 +2,12 @@
 
 use std::io;
 
-use super::super::discovery::discover;
-use super::super::source::InputReader;
-use super::super::sources::Sources;
-use super::super::{digest, is_address, path_of};
 use super::address::is_package_name;
+use crate::digest::digest;
+use crate::discovery::discover;
+use crate::path::{is_address, path_of};
+use crate::source::InputReader;
+use crate::sources::Sources;
 
 /// A member of a package that contains records, or a problem of the package.
 #[derive(Debug, Clone, PartialEq, Eq)]

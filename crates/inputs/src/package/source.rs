@@ -6,14 +6,14 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use warc::Input;
 
-use super::super::declared::DeclaredContent;
-use super::super::file::{FileVersion, open_file};
-use super::super::path::{is_address, path_of};
-use super::super::source::{InputReader, InputSource, InputStat};
 use super::address::{is_member, of_member, outermost, parts};
 use super::manifest::Manifest;
 use super::page_lines::{PageLines, is_page_list};
 use super::zip_file::{Member, ZipFile};
+use crate::declared::DeclaredContent;
+use crate::file::{FileVersion, open_file};
+use crate::path::{is_address, path_of};
+use crate::source::{InputReader, InputSource, InputStat};
 
 /// Limit of the nesting of packages.
 const DEPTH_MAX: usize = 4;

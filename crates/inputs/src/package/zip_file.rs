@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use warc::Input;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::super::source::InputStat;
-use super::super::spool::{Spool, SpoolRoom};
+use crate::source::InputStat;
+use crate::spool::{Spool, SpoolRoom};
 
 /// Limit of bytes read to learn the directory of a package: about two million members.
 const DIRECTORY_BYTES_MAX: u64 = 256 << 20;

@@ -4,6 +4,7 @@
 //! size > 1 GiB and format == "warc" and not (last_modified < 30 d or name == "*.tmp")
 //! ```
 
+mod fields;
 mod parse;
 mod quantity;
 mod token;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use catalogue::{Attributes, Digest, Format, Kind};
 use pattern::Pattern;
 
+use fields::NumberField;
 pub use quantity::{QuantityError, Unit, quantity};
 
 /// An error in a condition, with its place.
@@ -36,9 +38,8 @@ enum Node {
     Not(Box<Node>),
     /// Compares a number of the file with a given one.
     Number(NumberField, Comparison, i64),
-    /// Compares an age with a given one. An event that never happened is older than any age.
-    Age(AgeField, Comparison, i64),
-    Text(TextField, Pattern),
+    Name(Pattern),
+    Path(Pattern),
     Owner(u32),
     Group(u32),
     Kind(Kind),
@@ -68,31 +69,6 @@ impl Comparison {
             Comparison::AtLeast => found >= wanted,
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NumberField {
-    Size,
-    DiskSize,
-    Links,
-    Depth,
-    Replicas,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AgeField {
-    Modified,
-    Changed,
-    Accessed,
-    Created,
-    Verified,
-    Copied,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TextField {
-    Name,
-    Path,
 }
 
 /// Looks up the names in conditions that the system and the rules define.
@@ -151,15 +127,9 @@ impl Node {
             Node::All(nodes) => nodes.iter().all(|node| node.holds(subject)),
             Node::Any(nodes) => nodes.iter().any(|node| node.holds(subject)),
             Node::Not(node) => !node.holds(subject),
-            Node::Number(number, comparison, wanted) => comparison.holds(number.of(subject), *wanted),
-            Node::Age(age, comparison, wanted) => {
-                let age = age
-                    .at_ms(subject)
-                    .map_or(i64::MAX, |at| subject.now_ms.saturating_sub(at));
-                comparison.holds(age, *wanted)
-            }
-            Node::Text(TextField::Name, pattern) => pattern.matches(name_of(subject.path)),
-            Node::Text(TextField::Path, pattern) => pattern.matches(subject.path),
+            Node::Number(field, comparison, wanted) => comparison.holds((field.value)(subject), *wanted),
+            Node::Name(pattern) => pattern.matches(name_of(subject.path)),
+            Node::Path(pattern) => pattern.matches(subject.path),
             Node::Owner(uid) => file.uid == *uid,
             Node::Group(gid) => file.gid == *gid,
             Node::Kind(kind) => file.kind == *kind,
@@ -173,45 +143,10 @@ impl Node {
         match self {
             Node::All(nodes) | Node::Any(nodes) => nodes.iter().any(Node::needs_digest),
             Node::Not(node) => node.needs_digest(),
-            Node::Number(number, ..) => *number == NumberField::Replicas,
-            Node::Age(age, ..) => matches!(age, AgeField::Verified | AgeField::Copied),
+            Node::Number(field, ..) => field.needs_digest,
             Node::Damaged => true,
             Node::Class(condition) => condition.needs_digest(),
             _ => false,
-        }
-    }
-}
-
-impl NumberField {
-    fn of(self, subject: &Subject<'_>) -> i64 {
-        let file = subject.file;
-        let number = match self {
-            NumberField::Size => file.size_bytes,
-            NumberField::DiskSize => file.blocks.saturating_mul(512),
-            NumberField::Links => u64::from(file.links),
-            NumberField::Depth => subject.depth as u64,
-            NumberField::Replicas => {
-                let copy = subject.digest.and_then(|digest| digest.copy.as_ref());
-                copy.map_or(0, |copy| u64::from(copy.replicas))
-            }
-        };
-        i64::try_from(number).unwrap_or(i64::MAX)
-    }
-}
-
-impl AgeField {
-    fn at_ms(self, subject: &Subject<'_>) -> Option<i64> {
-        let file = subject.file;
-        match self {
-            AgeField::Modified => Some(file.modified_ns.div_euclid(1_000_000)),
-            AgeField::Changed => Some(file.changed_ns.div_euclid(1_000_000)),
-            AgeField::Accessed => Some(file.accessed_s.saturating_mul(1000)),
-            AgeField::Created => file.born_ns().map(|ns| ns.div_euclid(1_000_000)),
-            AgeField::Verified => subject.digest.map(|digest| digest.verified_ms),
-            AgeField::Copied => subject
-                .digest
-                .and_then(|digest| digest.copy.as_ref())
-                .map(|copy| copy.verified_ms),
         }
     }
 }

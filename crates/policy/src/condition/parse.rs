@@ -1,16 +1,11 @@
 //! Parses conditions. `and` binds tighter than `or`, and `not` tighter than `and`.
 
-use catalogue::{Format, Kind};
-use pattern::Pattern;
-
+use super::fields::{Field, FieldKind};
 use super::token::{Token, TokenKind, tokens};
-use super::{AgeField, Comparison, ConditionError, ConditionNames, Node, NumberField, TextField, Unit};
+use super::{Comparison, ConditionError, ConditionNames, Node, Unit};
 
 /// Maximum nesting depth of conditions: more than people write, and far less than a stack holds.
 const DEPTH_MAX: usize = 100;
-
-const FIELDS: &str = "name, path, type, format, size, disk_size, links, depth, owner, group, last_modified, last_changed, \
-                      last_accessed, created, last_verified, last_copied, replicas, damaged or class";
 
 pub(super) fn condition(text: &str, known: &ConditionNames<'_>) -> Result<Node, ConditionError> {
     let mut parser = Parser {
@@ -92,46 +87,24 @@ impl<'a> Parser<'a, '_> {
                 }
                 node
             }
-            TokenKind::Word("damaged") => Node::Damaged,
             TokenKind::Word(field) => self.comparison(field, &token)?,
-            _ => return Err(token.wrong(&format!("expected a field: {FIELDS}"))),
+            _ => return Err(token.wrong(&format!("expected a field: {}", Field::expected()))),
         };
         self.depth -= 1;
         Ok(node)
     }
 
-    fn comparison(&mut self, field: &str, at: &Token<'_>) -> Result<Node, ConditionError> {
-        let number = match field {
-            "size" => Some((NumberField::Size, Unit::Bytes)),
-            "disk_size" => Some((NumberField::DiskSize, Unit::Bytes)),
-            "links" => Some((NumberField::Links, Unit::Count)),
-            "depth" => Some((NumberField::Depth, Unit::Count)),
-            "replicas" => Some((NumberField::Replicas, Unit::Count)),
-            _ => None,
+    fn comparison(&mut self, name: &str, at: &Token<'_>) -> Result<Node, ConditionError> {
+        let field = Field::named(name)
+            .ok_or_else(|| at.wrong(&format!("unknown field; expected {}", Field::expected())))?;
+        let test = match &field.kind {
+            FieldKind::Number(number) => {
+                let comparison = self.operator()?;
+                return Ok(Node::Number(*number, comparison, self.quantity(number.unit)?));
+            }
+            FieldKind::Damaged => return Ok(Node::Damaged),
+            FieldKind::Text(test) => test,
         };
-        if let Some((number, unit)) = number {
-            let comparison = self.operator()?;
-            return Ok(Node::Number(number, comparison, self.quantity(unit)?));
-        }
-        let age = match field {
-            "last_modified" => Some(AgeField::Modified),
-            "last_changed" => Some(AgeField::Changed),
-            "last_accessed" => Some(AgeField::Accessed),
-            "created" => Some(AgeField::Created),
-            "last_verified" => Some(AgeField::Verified),
-            "last_copied" => Some(AgeField::Copied),
-            _ => None,
-        };
-        if let Some(age) = age {
-            let comparison = self.operator()?;
-            return Ok(Node::Age(age, comparison, self.quantity(Unit::Time)?));
-        }
-        if !matches!(
-            field,
-            "name" | "path" | "type" | "format" | "owner" | "group" | "class"
-        ) {
-            return Err(at.wrong(&format!("unknown field; expected {FIELDS}")));
-        }
         let mark = self.next();
         let is_equal = match mark.what {
             TokenKind::Mark("==") => true,
@@ -142,47 +115,11 @@ impl<'a> Parser<'a, '_> {
         let TokenKind::Text(text) = value.what else {
             return Err(value.wrong("expected text in quotation marks"));
         };
-        let node = self.text(field, text, value.offset)?;
+        let node = test(text, self.known).map_err(|error| ConditionError {
+            offset: value.offset,
+            message: error.to_string(),
+        })?;
         Ok(if is_equal { node } else { Node::Not(Box::new(node)) })
-    }
-
-    fn text(&self, field: &str, text: &str, offset: usize) -> Result<Node, ConditionError> {
-        let wrong = |message| ConditionError { offset, message };
-        let numbered = |find: &dyn Fn(&str) -> Option<u32>, what: &str| {
-            find(text)
-                .or_else(|| text.parse().ok())
-                .ok_or_else(|| wrong(format!("there is no {what} {text:?} here: give the number")))
-        };
-        let pattern =
-            || Pattern::new(text).map_err(|error| wrong(format!("invalid pattern {text:?}: {error}")));
-        Ok(match field {
-            "name" => Node::Text(TextField::Name, pattern()?),
-            "path" => Node::Text(TextField::Path, pattern()?),
-            "owner" => Node::Owner(numbered(self.known.user, "user")?),
-            "group" => Node::Group(numbered(self.known.group, "group")?),
-            "type" => {
-                let kind = Kind::ALL.iter().find(|kind| kind.name() == text);
-                Node::Kind(*kind.ok_or_else(|| {
-                    let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-                    wrong(format!(
-                        "unknown type {text:?}; expected one of {}",
-                        names.join(", ")
-                    ))
-                })?)
-            }
-            "format" => Node::Format(Format::named(text).ok_or_else(|| {
-                let names: Vec<&str> = Format::names().collect();
-                wrong(format!(
-                    "unknown format {text:?}; expected one of {}",
-                    names.join(", ")
-                ))
-            })?),
-            _ => Node::Class((self.known.class)(text).ok_or_else(|| {
-                wrong(format!(
-                    "no class {text:?} is defined before this point: define it as [class.{text}]"
-                ))
-            })?),
-        })
     }
 
     fn operator(&mut self) -> Result<Comparison, ConditionError> {

@@ -8,10 +8,7 @@ fn read(text: &str) -> Result<Condition, ConditionError> {
         &ConditionNames {
             user: &|name| (name == "root").then_some(0),
             group: &|_| None,
-            class: &|name| {
-                let empty = Node::Number(NumberField::Size, Comparison::Is, 0);
-                (name == "empty").then(|| Arc::new(Condition(empty)))
-            },
+            class: &|name| (name == "empty").then(|| Arc::new(read("size == 0").unwrap())),
         },
     )
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BinaryHeap;
 
-use catalogue::{Attributes, Catalogue, CatalogueError, FileVersion, Kind, PathEntry, Root, Visit};
+use catalogue::{Attributes, Catalogue, CatalogueError, FileVersion, PathEntry, Root, Visit};
 use rustc_hash::FxHashSet;
 
 use super::{PlanError, PlannedFile};
 use crate::condition::{Subject, name_of};
 use crate::path::is_below;
-use crate::rules::{Action, Order, Policy};
+use crate::rules::{Order, Policy};
 use crate::trash::{TRASH, each_in_trash};
 
 /// Lists files and keeps those that rank first.
@@ -91,7 +91,7 @@ impl<'a> Planner<'a> {
             if is_excluded {
                 return Ok(Visit::Skip);
             }
-            if is_for(&self.policy.action, found.attributes.kind) {
+            if self.policy.action.applies_to(found.attributes.kind) {
                 self.consider(PlannedFile {
                     path: found.path.clone(),
                     tree: tree.path.clone(),
@@ -166,20 +166,6 @@ impl<'a> Planner<'a> {
             }
         })?;
         Ok(())
-    }
-}
-
-/// Returns whether an action applies to files of this kind.
-fn is_for(action: &Action, kind: Kind) -> bool {
-    match action {
-        Action::Report => true,
-        Action::Delete | Action::Move { .. } => matches!(kind, Kind::File | Kind::Symlink),
-        Action::Verify
-        | Action::Copy { .. }
-        | Action::Release { .. }
-        | Action::EmptyTrash { .. }
-        | Action::Command { .. }
-        | Action::Growth { .. } => kind == Kind::File,
     }
 }
 

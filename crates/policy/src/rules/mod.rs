@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use catalogue::ActionKind;
 use serde::Deserialize;
 
 use crate::condition::Condition;
@@ -16,6 +15,7 @@ mod tables;
 mod tests;
 mod trigger;
 
+pub use action::{Action, CommandLimits};
 pub use read::{NameResolver, RulesError};
 
 /// The content of a rules file.
@@ -44,89 +44,6 @@ pub struct Policy {
     pub order: Order,
     /// Maximum age of the last full scan, for an action that removes files.
     pub stale_max_ms: i64,
-}
-
-/// What a policy does with a file.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// Reads the content and compares its digest.
-    Verify,
-    /// Copies the file into a store and verifies the copy.
-    Copy {
-        /// Destination: `store://bucket/`, optionally with a prefix.
-        to: String,
-        /// Number of replicas that must be intact.
-        replicas: u32,
-    },
-    /// Removes the file after reading its replicas and finding them intact.
-    Release {
-        /// Number of replicas required.
-        replicas: u32,
-    },
-    /// Moves the file within its file system.
-    Move {
-        /// The destination directory.
-        to: PathBuf,
-    },
-    /// Moves the file into the trash.
-    Delete,
-    /// Permanently removes files that have been in the trash for long enough.
-    EmptyTrash {
-        /// Minimum time in the trash, in milliseconds.
-        older_than_ms: i64,
-    },
-    /// Runs a command for the file.
-    Command {
-        /// The program and its arguments.
-        words: Vec<String>,
-        /// Limits of the command.
-        limits: CommandLimits,
-    },
-    /// Lists the file.
-    Report,
-    /// Reports trees that grew by more than a percentage within a period.
-    Growth {
-        /// Growth in per cent.
-        more_than_percent: f64,
-        /// The period, in milliseconds.
-        within_ms: i64,
-    },
-}
-
-/// Limits of a command for one file. A command that exceeds them is killed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CommandLimits {
-    /// Milliseconds from its start until it and all processes it started have ended.
-    pub time_ms: u64,
-    /// Bytes that it prints, on both outputs together.
-    pub output_bytes: u64,
-}
-
-impl Default for CommandLimits {
-    /// One hour and 16 MiB.
-    fn default() -> Self {
-        CommandLimits {
-            time_ms: 3_600_000,
-            output_bytes: 16 << 20,
-        }
-    }
-}
-
-impl Action {
-    /// Returns its kind, without the parameters.
-    pub fn kind(&self) -> ActionKind {
-        match self {
-            Action::Verify => ActionKind::Verify,
-            Action::Copy { .. } => ActionKind::Copy,
-            Action::Release { .. } => ActionKind::Release,
-            Action::Move { .. } => ActionKind::Move,
-            Action::Delete => ActionKind::Delete,
-            Action::EmptyTrash { .. } => ActionKind::EmptyTrash,
-            Action::Command { .. } => ActionKind::Command,
-            Action::Report => ActionKind::Report,
-            Action::Growth { .. } => ActionKind::Growth,
-        }
-    }
 }
 
 /// When a policy is due. Without either trigger it runs only if it is named.

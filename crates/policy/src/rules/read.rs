@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
-use super::action::action;
 use super::quantities::measure;
 use super::syntax_error::{ParseResult, SyntaxError};
 use super::tables::{FileOfRules, PolicyTable};
@@ -121,13 +120,13 @@ fn policy(
     condition: Option<Condition>,
     names: &NameResolver<'_>,
 ) -> ParseResult<Policy> {
-    let action = action(begin, &table, names.bucket)?;
+    let action = Action::read(begin, &table, names.bucket)?;
     if condition.is_none() && action.kind().may_remove_file() {
         let action = action.kind();
         let message = format!("policy {name:?}: {action} requires a condition that selects files");
         return Err(SyntaxError::new(begin, message));
     }
-    if let (Some(found), Action::EmptyTrash { .. } | Action::Growth { .. }) = (&table.condition, &action) {
+    if let Some(found) = table.condition.as_ref().filter(|_| !action.accepts_condition()) {
         let message = format!("{} does not accept a condition", action.kind());
         return Err(SyntaxError::new(found.span().start, message));
     }

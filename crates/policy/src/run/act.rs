@@ -4,11 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use catalogue::{ActRow, ActState, Attributes, CatalogueError, Digest, FileVersion, LogBatch, PathHandle};
 
-use super::command::run_command;
 use super::outcome::{ActError, CheckedFile, Outcome};
-use super::removal::empty_trash;
 use super::{Runner, too_many_errors};
-use crate::condition::name_of;
 use crate::crash::CRASH_POINTS;
 use crate::plan::{PlannedFile, holds};
 use crate::rules::Action;
@@ -39,7 +36,7 @@ impl Runner<'_> {
                 state: ActState::Begun,
                 at_ms: system::time_ms(),
                 path: item.path.clone(),
-                to: self.to(item, act),
+                to: self.destination(item, act),
                 version: FileVersion::of(&item.file),
                 access: (item.file.mode, item.file.uid, item.file.gid),
                 why: String::new(),
@@ -109,29 +106,6 @@ impl Runner<'_> {
         Ok((ended.into_iter().map(|(_, row)| row).collect(), too_many))
     }
 
-    /// Returns the destination of a file. It is known before the action starts, so that a killed
-    /// run can be settled.
-    fn to(&self, item: &PlannedFile, act: u64) -> Vec<u8> {
-        let below = item.path.get(item.below.len()..).unwrap_or_default();
-        let below = below.strip_prefix(b"/").unwrap_or(below);
-        match &self.policy.action {
-            Action::Copy { to, .. } => {
-                let mut address = to.clone().into_bytes();
-                catalogue::join(&mut address, below);
-                address
-            }
-            Action::Move { to } => {
-                let mut path = std::os::unix::ffi::OsStrExt::as_bytes(to.as_os_str()).to_vec();
-                catalogue::join(&mut path, below);
-                path
-            }
-            Action::Delete | Action::Release { .. } => {
-                trash::trash_path(&item.tree, self.number, act, name_of(&item.path))
-            }
-            _ => Vec::new(),
-        }
-    }
-
     /// Checks that the file is the planned one and still meets the condition.
     fn check(&self, item: &PlannedFile) -> Result<(PathHandle, Attributes), ActError> {
         let missing = || ActError::Skipped("it is not there any more".to_owned());
@@ -156,20 +130,6 @@ impl Runner<'_> {
             ));
         }
         Ok((place, file))
-    }
-
-    fn act(&self, ready: &mut CheckedFile<'_>, stop: &AtomicBool) -> Result<Outcome, ActError> {
-        match &self.policy.action {
-            Action::Verify => self.verify(ready, stop),
-            Action::Copy { replicas, .. } => self.copy(ready, *replicas, stop),
-            Action::Release { replicas } => self.release(ready, *replicas, stop),
-            Action::Move { .. } => self.move_file(ready, 0o755),
-            Action::Delete => self.move_file(ready, 0o700),
-            Action::EmptyTrash { .. } => empty_trash(ready),
-            Action::Command { words, limits } => run_command(words, *limits, ready, stop),
-            // The plan lists them.
-            Action::Report | Action::Growth { .. } => Ok(Outcome::new("")),
-        }
     }
 }
 

@@ -10,8 +10,10 @@
 mod act;
 mod command;
 mod content;
+mod effect;
 mod outcome;
 mod removal;
+mod restore;
 mod settle;
 mod undo;
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use catalogue::{ActRow, ActState, ActionKind, Catalogue, CatalogueError, LogBatch, PathHandle, RunRow};
+use catalogue::{ActState, Catalogue, CatalogueError, LogBatch, RunRow};
 
+use super::effect::{is_back, outcome_after_kill};
 use super::removal::remove_empty;
-use crate::path::is_there;
 use crate::trash;
 
 /// The end of a run's row while its actions are being undone.
@@ -28,7 +28,7 @@ pub fn settle(catalogue: &Arc<Catalogue>) -> Result<usize, CatalogueError> {
         catalogue.each_act(Some(run), |run, act, mut row| {
             if row.state == ActState::Begun {
                 let to = row.to.clone();
-                (row.state, row.why) = outcome(catalogue, &mut row);
+                (row.state, row.why) = outcome_after_kill(catalogue, &mut row);
                 // Remove the directories that were created for it in the trash, if they are empty.
                 remove_empty(&to, b"/");
                 row.at_ms = system::time_ms();
@@ -89,58 +89,4 @@ pub(super) fn after_undo(catalogue: &Catalogue, run: u64, before: RunRow) -> Res
         row.end.clear();
     }
     Ok(row)
-}
-
-/// Returns whether a file that an action took away is in its place again.
-fn is_back(catalogue: &Catalogue, row: &ActRow) -> bool {
-    match &row.action {
-        // A file restored from a store is another file with the same content and times.
-        ActionKind::Release => {
-            let found = PathHandle::open(&row.path).and_then(|place| place.stat(catalogue));
-            matches!(found, Ok(Some(file))
-                if (file.size_bytes, file.modified_ns) == (row.version.size_bytes, row.version.modified_ns))
-        }
-        _ => is_there(catalogue, &row.path, &row.version) && !is_there(catalogue, &row.to, &row.version),
-    }
-}
-
-fn outcome(catalogue: &Catalogue, row: &mut ActRow) -> (ActState, String) {
-    let is_here = is_there(catalogue, &row.path, &row.version);
-    let is_moved = !row.to.is_empty() && is_there(catalogue, &row.to, &row.version);
-    let ended = "the process ended";
-    match (&row.action, is_here, is_moved) {
-        (ActionKind::Delete | ActionKind::Move, _, true) => (ActState::Done, format!("{ended} after it")),
-        (ActionKind::Release, _, true) => match put_back(row) {
-            Ok(()) => (
-                ActState::Skipped,
-                format!("{ended} before it; the file is where it was"),
-            ),
-            Err(error) => (
-                ActState::Failed,
-                format!("{ended} before it; the file is in the trash and cannot be put back: {error}"),
-            ),
-        },
-        // It was in the trash for a moment, after its replicas were found intact.
-        (ActionKind::Release, false, false) => {
-            let digest = catalogue.digest(row.version.id).ok().flatten();
-            if let Some(copy) = digest.and_then(|digest| digest.copy) {
-                row.to = copy.address.into_bytes();
-            }
-            (ActState::Done, format!("{ended} after it"))
-        }
-        (ActionKind::EmptyTrash, false, _) => (ActState::Done, format!("{ended} after it")),
-        (ActionKind::Command, ..) => (
-            ActState::Failed,
-            format!("{ended} while the command ran, or before: what it did is not known"),
-        ),
-        (_, true, false) => (ActState::Skipped, format!("{ended} before it")),
-        _ => (
-            ActState::Failed,
-            format!("{ended}, and the file is not there any more"),
-        ),
-    }
-}
-
-fn put_back(row: &ActRow) -> std::io::Result<()> {
-    PathHandle::open(&row.to)?.rename(&PathHandle::open(&row.path)?)
 }

@@ -12,13 +12,15 @@ use lol_html::send::{DocumentContentHandlers, Element, ElementContentHandlers, H
 use lol_html::{AsciiCompatibleEncoding, MemorySettings, OutputSink};
 
 use crate::address::Modifier;
-use crate::bounded::{self, TooLong};
+use crate::bounded::{self, MEMORY_BYTES_MAX, TooLong};
 use crate::elements::{self, AttributeUse};
+use crate::markup::Markup;
 use crate::prolog::Prolog;
 use crate::references::Role;
 use crate::scope::Scope;
+use crate::shim::{FRAME_NAME, SHIM_PATH};
 use crate::xhtml::EmptyTags;
-use crate::{FRAME_NAME, MEMORY_BYTES_MAX, SHIM_PATH, css, instruction, script, srcset};
+use crate::{css, instruction, script, srcset};
 
 /// Maximum depth of documents nested in attributes and texts that are rewritten.
 const DEPTH_MAX: usize = 3;
@@ -38,18 +40,6 @@ const STEP_BYTES: usize = 1 << 10;
 
 /// Number of output bytes at which rewriting pauses.
 const READY_BYTES: usize = 64 << 10;
-
-/// Kind of document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Markup {
-    /// HTML. The shim is put before all other content.
-    Page,
-    /// XHTML. As for HTML, but every element can be empty, and declarations that would keep the
-    /// shim from running are removed.
-    Xhtml,
-    /// A drawing or other XML.
-    Xml,
-}
 
 /// Whether scripts of pages run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,8 @@ use crate::documents::document::Row;
 use crate::documents::schema;
 use crate::index::view::View;
 use crate::query::{ParsedQuery, Phrase};
-use crate::scoring::forms::{FormCounts, Forms};
+use crate::scoring::form_counts::FormCounts;
+use crate::scoring::forms::Forms;
 use crate::scoring::rank;
 use crate::words::Words;
 

@@ -23,7 +23,7 @@ use crate::collect::Group;
 use crate::collect::facets::FacetCounts;
 use crate::collect::near_duplicates::LikenessSet;
 use crate::collect::{MatchCounter, RankedDoc, SortValues, TopDocs, TopDocsCollector, bucket_of};
-use crate::documents::keys;
+use crate::documents::hash::hash;
 use crate::documents::schema;
 use crate::scoring::near::NearDocs;
 use crate::scoring::rank::{self, Units};
@@ -109,7 +109,7 @@ impl Collector for GroupedCollector<'_, '_> {
                 Content::Near => schema::LIKENESS,
                 Content::Any | Content::Digest => schema::DIGEST,
             })?,
-            no_digest: keys::hash(""),
+            no_digest: hash(""),
             buckets: buckets.of_segment(segment as usize),
             matches: MatchCounter::open(self.collect, segment, reader)?,
             near: near.open(reader)?,
@@ -405,7 +405,7 @@ impl SegmentGroupedCollector {
             // Domains that cannot be read form one group; the search continues.
             let read = column.dictionary().sorted_ords_to_term_cb(&ordinals, |name| {
                 if let Some(&ordinal) = next.next() {
-                    hashes.insert(ordinal, keys::hash(&String::from_utf8_lossy(name)));
+                    hashes.insert(ordinal, hash(&String::from_utf8_lossy(name)));
                 }
             });
             if let Err(error) = read {

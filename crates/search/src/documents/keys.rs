@@ -18,16 +18,6 @@ use crate::documents::schema;
 /// Documents whose hashes are read at a time.
 const BLOCK: usize = 1024;
 
-/// Returns the hash of a key, which is the same in every index.
-pub(crate) fn hash(url_key: &str) -> u64 {
-    // A cryptographic hash, because anyone can publish URLs, and could choose them to collide under
-    // a simpler one.
-    let hash = blake3::hash(url_key.as_bytes());
-    let mut first = [0; 8];
-    first.copy_from_slice(&hash.as_bytes()[..8]);
-    u64::from_le_bytes(first)
-}
-
 /// Calls `each` with every document of a segment and the hash of its key.
 pub(crate) fn each_hash(reader: &SegmentReader, mut each: impl FnMut(DocId, u64)) -> tantivy::Result<()> {
     let column = reader.fast_fields().u64(schema::HASH)?;
@@ -152,21 +142,5 @@ impl DocSet for Documents {
 
     fn size_hint(&self) -> u32 {
         self.documents.len() as u32
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The hash is part of the format: data on disk is found by it.
-    #[test]
-    fn the_hash_of_a_key_stays() {
-        // First bytes of BLAKE3's test vector for empty input.
-        assert_eq!(
-            hash(""),
-            u64::from_le_bytes([0xaf, 0x13, 0x49, 0xb9, 0xf5, 0xf9, 0xa1, 0xa6])
-        );
-        assert_ne!(hash("org,example)/"), hash("org,example)/a"));
     }
 }

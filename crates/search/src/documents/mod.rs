@@ -7,6 +7,7 @@
 pub(crate) mod bucket_log;
 pub(crate) mod buckets;
 pub(crate) mod document;
+pub(crate) mod hash;
 pub(crate) mod keys;
 pub(crate) mod rows;
 pub(crate) mod schema;

@@ -18,7 +18,7 @@ use tantivy::{Index, TantivyDocument, Term};
 
 use crate::dates;
 use crate::documents::document::{Document, Row, Version};
-use crate::documents::keys;
+use crate::documents::hash::hash;
 use crate::words::likeness;
 use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 
@@ -227,7 +227,7 @@ impl Fields {
         let rules = Rules::of(primary);
         let mut encoded = TantivyDocument::new();
         encoded.add_text(self.key, identity(&document.url_key, &document.version));
-        encoded.add_u64(self.hash, keys::hash(&document.url_key));
+        encoded.add_u64(self.hash, hash(&document.url_key));
         for _ in 0..TITLE_COPIES {
             // Three values instead of one: no phrase may span two copies.
             encoded.add_text(self.body, &document.title);
@@ -266,16 +266,16 @@ impl Fields {
         encoded.add_text(self.mime, &document.mime);
         encoded.add_text(self.language, primary);
         encoded.add_text(self.collection_of, &document.collection);
-        encoded.add_u64(self.digest, keys::hash(&document.digest));
+        encoded.add_u64(self.digest, hash(&document.digest));
         encoded.add_text(self.mime_of, &document.mime);
         if let Some(text) = &document.text_capture {
             encoded.add_text(self.collection_of, &text.collection);
-            encoded.add_u64(self.digest, keys::hash(&text.digest));
+            encoded.add_u64(self.digest, hash(&text.digest));
             encoded.add_text(self.mime_of, &text.mime);
         }
         if let Some(original) = &document.original {
             encoded.add_text(self.collection_of, &original.of.collection);
-            encoded.add_u64(self.digest, keys::hash(&original.of.digest));
+            encoded.add_u64(self.digest, hash(&original.of.digest));
             encoded.add_text(self.mime_of, &original.of.mime);
             encoded.add_text(self.original_key, key_text(&original.url_key));
             encoded.add_u64(self.original_date, dates::digits_of_ms(original.fetch_time_ms));
@@ -298,8 +298,8 @@ impl Fields {
 fn likeness_of(document: &Document) -> u64 {
     let of_text = likeness::of_text(&document.text);
     of_text.unwrap_or_else(|| match document.digest.as_str() {
-        "" => keys::hash(&identity(&document.url_key, &document.version)),
-        digest => keys::hash(digest),
+        "" => hash(&identity(&document.url_key, &document.version)),
+        digest => hash(digest),
     })
 }
 

@@ -21,7 +21,7 @@ use tantivy::index::SegmentId;
 use tantivy::{DocId, Searcher, SegmentReader};
 
 use crate::dates;
-use crate::documents::keys;
+use crate::documents::hash::hash;
 use crate::documents::schema;
 use crate::query::Versions;
 
@@ -336,7 +336,7 @@ impl Test {
             (None, _) => None,
         };
         let hashes = |digests: &std::collections::BTreeSet<String>| {
-            digests.iter().map(|digest| keys::hash(digest)).collect()
+            digests.iter().map(|digest| hash(digest)).collect()
         };
         let (first_ms, last_ms) = clause.fetch_time_ms;
         Ok(Test {

@@ -6,7 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::shared::{Shared, State};
 use crate::documents::document::{Change, Document, PastToDelete};
-use crate::documents::keys::{self, DeleteQuery, KeyDocuments};
+use crate::documents::hash::hash;
+use crate::documents::keys::{DeleteQuery, KeyDocuments};
 use crate::error::ApplyError;
 use crate::index::queue::QueuedDocument;
 
@@ -152,7 +153,7 @@ impl Shared {
     ) -> tantivy::Result<()> {
         let mut batch = Batch::default();
         for change in changes {
-            let hash = keys::hash(change.url_key());
+            let hash = hash(change.url_key());
             if batch.is_full_for(hash) {
                 self.write(state, std::mem::take(&mut batch))?;
             }

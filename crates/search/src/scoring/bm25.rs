@@ -10,7 +10,7 @@
 use tantivy::Score;
 use tantivy::fieldnorm::FieldNormReader;
 
-use crate::scoring::forms::FormCounts;
+use crate::scoring::form_counts::{FormCounts, SAME_STEM};
 use crate::scoring::rank;
 
 /// How quickly the gain of further occurrences falls off (BM25's `k1`).
@@ -21,14 +21,6 @@ const B: Score = 0.4;
 
 /// Upper bound of a word's score in a page, as a multiple of its [`idf`].
 pub(crate) const MOST: Score = K1 + 1.0;
-
-/// Weight of an occurrence whose diacritics differ from the query's. It is close to 1, so that it
-/// decides only between pages that otherwise score the same.
-pub(crate) const OTHER_DIACRITICS: Score = 0.95;
-
-/// Weight of an occurrence of another word with the same stem. Below the others, for the same
-/// reason.
-pub(crate) const SAME_STEM: Score = 0.9;
 
 /// Scores are precomputed for frequencies below this. Most words of most pages are below it.
 const KEPT: usize = 8;
@@ -162,10 +154,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn the_very_form_counts_most() {
-        const { assert!(SAME_STEM < OTHER_DIACRITICS && OTHER_DIACRITICS < 1.0) };
     }
 }

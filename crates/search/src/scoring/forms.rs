@@ -9,11 +9,11 @@
 use tantivy::columnar::StrColumn;
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet, InvertedIndexReader, Score, Searcher, SegmentReader, TERMINATED};
+use tantivy::{DocId, DocSet, InvertedIndexReader, Searcher, SegmentReader, TERMINATED};
 
 use crate::documents::schema::{self, TextFields};
 use crate::filter::visible::Bits;
-use crate::scoring::bm25::{OTHER_DIACRITICS, SAME_STEM};
+use crate::scoring::form_counts::FormCounts;
 use crate::words::{RULES, WRITTEN, Word, stem_term};
 
 /// A word, and the stems that it is searched by.
@@ -300,25 +300,6 @@ impl Source {
     /// Returns whether the source applies to some of its documents only.
     fn is_conditional(&self) -> bool {
         matches!(self.kind, Kind::Base { .. })
-    }
-}
-
-/// How often a page has each form of a word.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct FormCounts {
-    pub(crate) written: u32,
-    pub(crate) other_diacritics: u32,
-    pub(crate) same_stem: u32,
-    /// How many of the first two kinds are in anchors.
-    pub(crate) in_anchors: u32,
-}
-
-impl FormCounts {
-    /// Returns the weighted frequency for BM25.
-    pub(crate) fn frequency(self) -> Score {
-        self.written as Score
-            + self.other_diacritics as Score * OTHER_DIACRITICS
-            + self.same_stem as Score * SAME_STEM
     }
 }
 

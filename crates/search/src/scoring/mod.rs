@@ -5,6 +5,7 @@
 //! order of results, or facets.
 
 pub(crate) mod bm25;
+pub(crate) mod form_counts;
 pub(crate) mod forms;
 pub(crate) mod live;
 pub(crate) mod near;

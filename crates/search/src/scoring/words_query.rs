@@ -9,7 +9,8 @@ use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader};
 
 use crate::documents::schema::TextFields;
 use crate::scoring::bm25::Bm25;
-use crate::scoring::forms::{FormCounts, FormDocs, Forms, FunctionWordLanguages, LanguageDocs};
+use crate::scoring::form_counts::FormCounts;
+use crate::scoring::forms::{FormDocs, Forms, FunctionWordLanguages, LanguageDocs};
 use crate::scoring::phrase_docs::PhraseDocs;
 
 /// Words at relative positions; usually one.

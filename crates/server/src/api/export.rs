@@ -13,7 +13,8 @@ use axum::response::{IntoResponse, Response};
 use export::{ExportFormat, ResultExport};
 
 use super::parameters::search_order;
-use crate::archive_client::{Answers, ArchiveClient};
+use crate::answers::Answers;
+use crate::archive_client::ArchiveClient;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::stream::{self, BodySource, CancelOnDrop};

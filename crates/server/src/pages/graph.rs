@@ -11,7 +11,7 @@ use ui::{Frame, Section};
 
 use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
-use crate::archive_client::Answers;
+use crate::answers::Answers;
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::{link, present};

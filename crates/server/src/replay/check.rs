@@ -23,7 +23,7 @@ use url::Url;
 use super::body::{self, PageBody};
 use super::content::ContentForm;
 use super::headers::{redirect, status_of};
-use crate::archive_client::Answers;
+use crate::answers::Answers;
 use crate::stream::BodySource as _;
 
 /// Maximum number of parts that are looked up.

@@ -15,7 +15,8 @@ use cdx::{MatchType, Order};
 use replay::Address;
 
 use super::find;
-use crate::archive_client::{Answers, ArchiveClient};
+use crate::answers::Answers;
+use crate::archive_client::ArchiveClient;
 use crate::failure::{Code, Failure};
 
 const METHOD: &str = "POST";

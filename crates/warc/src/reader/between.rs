@@ -7,7 +7,7 @@ use crate::frames::Opened;
 use crate::reader::Reader;
 use crate::reason;
 use crate::record::start::{self, Search, Searcher, Start};
-use crate::record::{arc, warc};
+use crate::record::{arc, line};
 use crate::span::Defect;
 
 /// Number of decoded bytes to search at a time.
@@ -203,12 +203,12 @@ impl Reader {
     /// Returns whether a record certainly begins at the start of the window. Ignores line ends
     /// before it.
     pub(crate) fn record_begins(&mut self) -> Result<bool, ReadError> {
-        let mut wanted = warc::PLAUSIBLE_BYTES + 16;
+        let mut wanted = line::PLAUSIBLE_BYTES + 16;
         loop {
             let last = self.frames.window().len() < wanted && !self.frames.more(wanted)?;
             let window = self.frames.window();
             let start = &window[line_end_bytes(window)..];
-            if warc::plausible(start) {
+            if line::plausible(start) {
                 return Ok(true);
             }
             match arc::is_header(start, arc::Trust::Searching) {

@@ -2,9 +2,9 @@
 
 use crate::buffer::Buffer;
 use crate::reader::stored_record::Spool;
+use crate::record::line::trim_line_end;
 use crate::record::payload::Checks;
 use crate::record::start::{Search, Searcher};
-use crate::record::warc::trim_line_end;
 
 /// Collects a block.
 pub(crate) struct Body {

@@ -7,7 +7,7 @@ use crate::reader::Reader;
 use crate::reason;
 use crate::record::head::{Head, Parsed};
 use crate::record::headers::Headers;
-use crate::record::{arc, warc};
+use crate::record::{arc, line, warc};
 use crate::span::Defect;
 
 /// The result of reading a header.
@@ -142,8 +142,8 @@ fn cut_by_member(bytes: usize) -> HeaderRead {
 }
 
 fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
-    match warc::may_be_version_line(bytes) {
-        true if bytes.len() < warc::VERSION_LINE_BYTES_MAX && !bytes.contains(&b'\n') => Parsed::Incomplete,
+    match line::may_be_version_line(bytes) {
+        true if bytes.len() < line::VERSION_LINE_BYTES_MAX && !bytes.contains(&b'\n') => Parsed::Incomplete,
         true => warc::parse(bytes, headers),
         false => arc::parse(bytes, headers),
     }

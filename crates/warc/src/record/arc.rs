@@ -13,7 +13,7 @@ use crate::reason;
 use crate::record::date::parse_date;
 use crate::record::head::{BlockLength, Head, Parsed};
 use crate::record::headers::Headers;
-use crate::record::warc::{self, parse_length, trim_line_end};
+use crate::record::line::{parse_length, record_within, trim_line_end};
 use crate::record::{Format, Kind};
 use crate::span::Defect;
 
@@ -70,8 +70,8 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
             Parsed::Incomplete
         };
     };
-    if let Some(at) = warc::record_within(bytes, 0, trim_line_end(&bytes[..length]).len()) {
-        return warc::another_begins(at);
+    if let Some(at) = record_within(bytes, 0, trim_line_end(&bytes[..length]).len()) {
+        return Parsed::another_begins(at);
     }
     let Some(line) = read_line(&bytes[..length], Trust::Expected) else {
         return Parsed::Invalid(length + 1, Defect::new(reason::JUNK, "not an ARC header line"));

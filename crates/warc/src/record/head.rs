@@ -1,5 +1,6 @@
 //! The parsed header of a record, before its block is read.
 
+use crate::reason;
 use crate::record::headers::Headers;
 use crate::record::{Format, Kind};
 use crate::span::Defect;
@@ -53,4 +54,13 @@ pub(crate) enum Parsed {
     Incomplete,
     /// Not a header, and no header begins within this number of bytes.
     Invalid(usize, Defect),
+}
+
+impl Parsed {
+    /// Returns the result for a header that is cut, so that another record begins after this many
+    /// bytes.
+    pub(crate) fn another_begins(position: usize) -> Parsed {
+        let detail = format!("another record begins {position} bytes into this header");
+        Parsed::Invalid(position, Defect::new(reason::TRUNCATED_HEADER, detail))
+    }
 }

@@ -6,6 +6,7 @@ pub(crate) mod digest;
 pub(crate) mod head;
 pub(crate) mod headers;
 pub(crate) mod http;
+pub(crate) mod line;
 pub(crate) mod payload;
 pub(crate) mod start;
 pub(crate) mod warc;

@@ -7,7 +7,7 @@
 use memchr::{memchr, memchr_iter};
 
 use crate::record::arc::{self, LINE_BYTES_MAX, Trust};
-use crate::record::warc;
+use crate::record::line;
 
 /// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,19 +74,19 @@ impl Searcher {
 }
 
 fn search_warc(bytes: &[u8], last: bool) -> Search {
-    let word = warc::MAGIC.len() - 1;
+    let word = line::MAGIC.len() - 1;
     let mut from = 0;
     // Search for the slash after the word: in text it is rarer than any letter of the word in
     // either case.
     for slash in memchr_iter(b'/', bytes) {
         let at = slash.saturating_sub(word);
-        if slash < word || at < from || !warc::may_be_version_line(&bytes[at..=slash]) {
+        if slash < word || at < from || !line::may_be_version_line(&bytes[at..=slash]) {
             continue;
         }
-        if warc::plausible(&bytes[at..]) {
+        if line::plausible(&bytes[at..]) {
             return Search::Found(at);
         }
-        if !last && bytes.len() - at < warc::PLAUSIBLE_BYTES {
+        if !last && bytes.len() - at < line::PLAUSIBLE_BYTES {
             return Search::NotBefore(at);
         }
         from = slash + 1;
@@ -111,10 +111,10 @@ pub(crate) enum Start {
 /// Decides from the first bytes what begins where a record is expected. With `last`, these are all
 /// bytes.
 pub(crate) fn start_of(bytes: &[u8], last: bool) -> Start {
-    if warc::version_line(bytes).is_some() {
+    if line::version_line(bytes).is_some() {
         return Start::Warc;
     }
-    let may_be_warc = warc::may_be_version_line(bytes) && bytes.len() < warc::VERSION_LINE_BYTES_MAX;
+    let may_be_warc = line::may_be_version_line(bytes) && bytes.len() < line::VERSION_LINE_BYTES_MAX;
     match arc::is_header(bytes, Trust::Expected) {
         Some(true) => Start::Arc,
         _ if last => Start::Neither,

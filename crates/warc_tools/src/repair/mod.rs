@@ -388,7 +388,7 @@ impl WrittenRepair {
     /// far, and stops the work by returning false.
     ///
     /// # Errors
-    /// As [`Written::verify`].
+    /// As [`UnverifiedFile::verify`].
     pub fn verify(self, each: &mut Progress<'_>) -> Result<VerifiedRepair, WriteError> {
         self.quarantine.verify()?;
         Ok(VerifiedRepair {

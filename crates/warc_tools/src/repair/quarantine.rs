@@ -15,8 +15,8 @@ use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 use warc::Span;
 
-use crate::error::WriteError;
-use crate::temp_output::{self, io_error};
+use crate::error::{WriteError, io_error};
+use crate::temp_file;
 
 /// A piece of a file that is not a record, or is not certain to be one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -131,7 +131,7 @@ impl Quarantine {
     fn push(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(temp_output::temporary(&self.paths[0])?),
+            none => none.insert(temp_file::temporary(&self.paths[0])?),
         };
         file.write_all(bytes).map_err(io_error("write", &self.paths[0]))?;
         self.hasher.update(bytes);
@@ -178,7 +178,7 @@ fn list(pieces: &[QuarantinedPiece], path: &Path) -> Result<NamedTempFile, Write
         serde_json::to_writer(&mut lines, piece).map_err(|error| failed(error.into()))?;
         lines.push(b'\n');
     }
-    let mut file = temp_output::temporary(path)?;
+    let mut file = temp_file::temporary(path)?;
     file.write_all(&lines).map_err(&failed)?;
     file.as_file().sync_all().map_err(&failed)?;
     Ok(file)
@@ -218,7 +218,7 @@ impl TempFiles {
         let mut named: Vec<PathBuf> = Vec::new();
         let Some(files) = self.files else { return Ok(named) };
         for (file, path) in files.into_iter().zip(&self.paths) {
-            if let Err(error) = temp_output::put(file, path, replaces) {
+            if let Err(error) = temp_file::put(file, path, replaces) {
                 for path in named.iter().filter(|_| !replaces) {
                     let _ = std::fs::remove_file(path);
                 }

@@ -9,10 +9,9 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use warc::{Compression, Record, Writer};
 
-use crate::error::WriteError;
+use crate::error::{WriteError, io_error};
 use crate::record_digests::{self, HashingReader, RecordDigests};
 use crate::source::Source;
-use crate::temp_output::io_error;
 
 /// Size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 128 << 10;

@@ -30,7 +30,7 @@ use ui::Parts;
 
 use self::http::Shared;
 use self::statements::{StatementRunner, Threads};
-use crate::cli::WrongUse;
+use crate::wrong_use::WrongUse;
 
 /// Time for running requests to complete after a shutdown request.
 const GRACE: Duration = Duration::from_secs(5);

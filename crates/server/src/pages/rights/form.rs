@@ -154,11 +154,11 @@ fn result(asked: &RulesTestRequest, tested: &RightsTestBody) -> Markup {
 
 /// Returns whether a URL has `www.` in front of its host, which keys leave out.
 fn has_www(url: &str) -> bool {
-    let with_scheme = |url: &str| match url.contains("://") {
-        true => url.to_owned(),
-        false => format!("http://{url}"),
+    let url = if url.contains("://") {
+        url.to_owned()
+    } else {
+        format!("http://{url}")
     };
-    let url = with_scheme(url);
     urlkey::host_of_url(&url).is_some_and(|host| urlkey::host_without_www(host) != host)
 }
 

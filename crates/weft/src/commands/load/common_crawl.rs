@@ -141,9 +141,10 @@ impl Selection {
             (url, MatchType::Exact) => (url, MatchType::Prefix),
             starred => starred,
         };
-        let url = match url.contains("://") {
-            true => url.to_owned(),
-            false => format!("http://{url}"),
+        let url = if url.contains("://") {
+            url.to_owned()
+        } else {
+            format!("http://{url}")
         };
         let ranges = urlkey::url_ranges(&url, match_type)
             .map_err(|error| WrongUse(format!("--match {text:?}: {error}")))?;

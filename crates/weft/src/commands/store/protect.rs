@@ -135,22 +135,13 @@ fn run(
     place: ConnectSettings,
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
-    let keys: Vec<Key> = match which.recursive {
-        true => Vec::new(),
-        false => which
-            .objects
-            .iter()
-            .map(|text| key::object(text))
-            .collect::<Result<_, _>>()?,
-    };
-    let prefixes: Vec<String> = match which.recursive {
-        true => which
-            .objects
-            .iter()
-            .map(|text| key::prefix(text))
-            .collect::<Result<_, _>>()?,
-        false => Vec::new(),
-    };
+    let texts = which.objects.iter();
+    let (mut keys, mut prefixes) = (Vec::new(), Vec::new());
+    if which.recursive {
+        prefixes = texts.map(|text| key::prefix(text)).collect::<Result<_, _>>()?;
+    } else {
+        keys = texts.map(|text| key::object(text)).collect::<Result<_, _>>()?;
+    }
     with_store(place, StoreMode::Existing, async |session| {
         let mut outcome = Outcome::Done;
         for key in &keys {

@@ -1,13 +1,15 @@
 //! An access rule in its written form: the clients to which it applies, the captures it matches,
 //! and whether it allows or denies.
 
+mod fields;
+
 use serde::{Deserialize, Serialize};
 use urlkey::KeyRange;
 
 use crate::groups::{ADMIN, Groups};
 use crate::key_ranges::KeyRanges;
 use crate::matcher::{Matcher, MimePattern};
-use crate::rule_fields::RuleFields;
+use fields::RuleFields;
 
 /// Milliseconds per day.
 pub(crate) const DAY_MS: i64 = 86_400_000;

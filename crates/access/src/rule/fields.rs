@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rule::{Access, AccessRule, Condition};
+use super::{Access, AccessRule, Condition};
 
 /// [`AccessRule`] as a flat table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
