@@ -3,47 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Documents;
-
-/// What to extract from a record.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Which links are kept.
-    pub links: LinkScope,
-    /// Whether to extract the text of pages; not needed if search is off.
-    pub text: bool,
-    /// Which other captures have their text extracted, and how. Ignored without `text`.
-    pub documents: Documents,
-}
-
-/// Which links of a page are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum LinkScope {
-    /// Every link except those to the page's own key.
-    #[default]
-    All,
-    /// Only links whose target has another registered domain than the page.
-    External,
-}
-
-impl LinkScope {
-    /// Returns its name on the command line and in responses.
-    pub fn name(self) -> &'static str {
-        match self {
-            LinkScope::All => "all",
-            LinkScope::External => "external",
-        }
-    }
-}
-
-impl std::fmt::Display for LinkScope {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// The outcome for one record.
 #[derive(Debug)]
 pub enum Extracted {
@@ -56,7 +15,7 @@ pub enum Extracted {
 }
 
 /// One archived response for a URL at a time (docs/views.md).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capture {
     /// SURT form of `url`.
     pub url_key: String,
@@ -186,6 +145,22 @@ pub struct Original {
     pub digest: String,
 }
 
+impl Original {
+    /// Returns a capture of an input as the original of a revisit.
+    pub fn of(capture: &Capture, input: u32) -> Original {
+        Original {
+            url_key: capture.url_key.clone(),
+            fetch_time_ms: capture.fetch_time_ms,
+            input,
+            offset: capture.offset,
+            mime: capture.mime.clone(),
+            status: capture.status,
+            kind: capture.kind,
+            digest: capture.digest.clone(),
+        }
+    }
+}
+
 /// What a response lacks to be a version of its page (docs/views.md).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -288,7 +263,7 @@ impl std::fmt::Display for CaptureKind {
 }
 
 /// The content of a page.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     /// The title with collapsed white space, at most 1,024 characters; for WET the first line.
     pub title: String,
@@ -313,7 +288,7 @@ pub struct Page {
 }
 
 /// A link from the page to a URL.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// The URL key of the target.
     pub url_key: String,

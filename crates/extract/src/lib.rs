@@ -32,6 +32,7 @@ pub mod reason;
 mod redirect;
 mod resolve;
 mod segment;
+mod settings;
 mod simple;
 mod target;
 mod text;
@@ -43,14 +44,13 @@ pub use charset::document_encoding;
 pub use digest::declared as declared_digest;
 pub use document::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents};
 pub use exchange::{Belonging, ExchangeNames, RequestFacts, answer_names, is_answer};
-pub use extracted::{
-    Capture, CaptureKind, Extracted, Link, LinkKind, LinkScope, Original, Page, RefersTo, Settings, Shortfall,
-};
+pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, Original, Page, RefersTo, Shortfall};
 pub use header::{HeaderFacts, derived_from, header_facts, named_url_key, web_target};
 pub use html::{TEXT_BYTES_MAX, title};
 pub use index_line::IndexLine;
-pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX};
+pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX, LinkScope};
 pub use payload::PayloadReader;
+pub use settings::Settings;
 pub use text_reader::TextReader;
 
 /// Returns the outcome for one record. It never panics, whatever the bytes.

@@ -70,4 +70,4 @@ pub use reader::{ReadRow, ReadTableError, TableFault, read_table, table_as_text}
 pub use row_stream::{RowStream, RowStreamError};
 pub use rows::{Column, Row, Values};
 pub use table_rows::TableRows;
-pub use tables::{Fact, Settings, Source, Table, input_id_of};
+pub use tables::{CAPTURE_COLUMNS, Cells, Fact, Settings, Source, Table, capture_of, input_id_of};

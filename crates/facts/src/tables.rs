@@ -1,7 +1,7 @@
 //! The three tables: their columns, and the conversion of a capture to rows. `docs/facts.md`
 //! explains the columns.
 
-use extract::{Capture, Link};
+use extract::{Capture, CaptureKind, Link, Page, RefersTo, Shortfall};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
@@ -319,6 +319,98 @@ impl Fact<'_> {
     }
 }
 
+/// A row of a table, by the names of its columns. A column that the table lacks has no value.
+pub trait Cells {
+    /// Why a value cannot be read.
+    type Error;
+
+    /// Returns a text; empty without a value.
+    fn text(&self, column: &str) -> Result<String, Self::Error>;
+
+    /// Returns a number; 0 without a value.
+    fn number(&self, column: &str) -> Result<u64, Self::Error>;
+
+    /// Returns a time in milliseconds since 1970.
+    fn time_ms(&self, column: &str) -> Result<Option<i64>, Self::Error>;
+
+    /// Returns a truth value; false without one.
+    fn boolean(&self, column: &str) -> Result<bool, Self::Error>;
+
+    /// Returns the error for a word that this program does not know.
+    fn unknown(&self, column: &str, word: &str) -> Self::Error;
+}
+
+/// The columns of `captures` that [`capture_of`] reads.
+pub const CAPTURE_COLUMNS: [&str; 20] = [
+    "warc_record_offset",
+    "warc_record_length",
+    "url_surtkey",
+    "url",
+    "fetch_time",
+    "fetch_status",
+    "content_digest",
+    "content_mime_type",
+    "content_charset",
+    "content_languages",
+    "content_truncated",
+    "kind",
+    "is_page",
+    "redirects_to_itself",
+    "title",
+    "links_dropped",
+    "method",
+    "shortfall",
+    "refers_to_surtkey",
+    "refers_to_time",
+];
+
+/// Returns the capture of a row of `captures`, without text and links, which other tables have.
+///
+/// # Errors
+/// Any error of the row.
+pub fn capture_of<Row: Cells>(row: &Row) -> Result<Capture, Row::Error> {
+    let (kind, shortfall) = (row.text("kind")?, row.text("shortfall")?);
+    let refers_to = match row.text("refers_to_surtkey")? {
+        url_key if url_key.is_empty() => None,
+        url_key => Some(Box::new(RefersTo {
+            url_key,
+            time_ms: row.time_ms("refers_to_time")?,
+        })),
+    };
+    let page = if row.boolean("is_page")? {
+        Some(Page {
+            title: row.text("title")?,
+            charset: row.text("content_charset")?,
+            language: row.text("content_languages")?,
+            links_dropped: u32::try_from(row.number("links_dropped")?).unwrap_or(u32::MAX),
+            ..Page::default()
+        })
+    } else {
+        None
+    };
+    Ok(Capture {
+        url_key: row.text("url_surtkey")?,
+        url: row.text("url")?,
+        fetch_time_ms: row.time_ms("fetch_time")?.unwrap_or_default(),
+        mime: row.text("content_mime_type")?,
+        status: u16::try_from(row.number("fetch_status")?).unwrap_or_default(),
+        method: row.text("method")?,
+        shortfall: Shortfall::named(&shortfall).ok_or_else(|| row.unknown("shortfall", &shortfall))?,
+        digest: row.text("content_digest")?,
+        offset: row.number("warc_record_offset")?,
+        length: row.number("warc_record_length")?,
+        kind: CaptureKind::named(&kind).ok_or_else(|| row.unknown("kind", &kind))?,
+        page,
+        document: None,
+        document_defect: None,
+        redirect: None,
+        redirects_to_itself: row.boolean("redirects_to_itself")?,
+        refers_to,
+        original: None,
+        truncated: row.text("content_truncated")?,
+    })
+}
+
 /// Returns the host of an http or https URL as written, like [`UrlParts`].
 fn host_of(url: &str) -> &str {
     // Most URLs have no user and no port: then the host ends where the authority does.
@@ -378,6 +470,9 @@ impl<'a> UrlParts<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[track_caller]
@@ -414,6 +509,55 @@ mod tests {
         );
         check("http://a:b/#?", ("http", "a", None, "/", None), "");
         check("", ("", "", None, "/", None), "");
+    }
+
+    /// Records which columns are read.
+    #[derive(Default)]
+    struct ReadColumns(RefCell<BTreeSet<String>>);
+
+    impl ReadColumns {
+        fn add(&self, column: &str) {
+            self.0.borrow_mut().insert(column.to_owned());
+        }
+    }
+
+    impl Cells for ReadColumns {
+        type Error = String;
+
+        fn text(&self, column: &str) -> Result<String, String> {
+            self.add(column);
+            Ok(if column == "shortfall" { "" } else { "response" }.to_owned())
+        }
+
+        fn number(&self, column: &str) -> Result<u64, String> {
+            self.add(column);
+            Ok(7)
+        }
+
+        fn time_ms(&self, column: &str) -> Result<Option<i64>, String> {
+            self.add(column);
+            Ok(Some(5))
+        }
+
+        fn boolean(&self, column: &str) -> Result<bool, String> {
+            self.add(column);
+            Ok(true)
+        }
+
+        fn unknown(&self, column: &str, word: &str) -> String {
+            format!("{column}: {word}")
+        }
+    }
+
+    #[test]
+    fn a_capture_is_read_from_the_listed_columns() {
+        let row = ReadColumns::default();
+        capture_of(&row).unwrap();
+        assert_eq!(row.0.take(), CAPTURE_COLUMNS.map(str::to_owned).into());
+        let fields = Table::Captures.fields();
+        for column in CAPTURE_COLUMNS {
+            assert!(fields.iter().any(|field| field.name == column), "{column}");
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::page_changes::page_changes;
 use crate::progress::LedgerChanges;
 use crate::tables::{Table, Tables};
 use crate::takedown::{Register, Takedown};
-use crate::views::captures::CapturePosition;
+use crate::views::capture_key::CapturePosition;
 use crate::views::index_lines;
 use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;

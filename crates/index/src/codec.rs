@@ -27,6 +27,12 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+/// Returns a byte of the flags that are set.
+pub(crate) fn flags(flags: &[(u8, bool)]) -> u8 {
+    let set = flags.iter().filter(|(_, is_set)| *is_set);
+    set.fold(0, |all, (flag, _)| all | flag)
+}
+
 /// Appends `key` as the length shared with `previous`, the length of the rest, and the rest.
 pub(crate) fn put_front_coded(out: &mut Vec<u8>, previous: &[u8], key: &[u8]) {
     let shared = common_prefix(previous, key);

@@ -35,7 +35,7 @@ pub(crate) fn open(
     links: Option<LinkScope>,
     settings: &Settings,
 ) -> Result<(Arc<Tables>, LinkScope), OpenError> {
-    crate::writer::remove_left(dir)
+    remove_purged(dir)
         .map_err(|e| OpenError::io("remove the directory that a purge left next to", dir, &e))?;
     if is_vacant(dir).map_err(|e| OpenError::io("look for", dir, &e))? {
         create(dir, links.unwrap_or_default(), settings)?;
@@ -103,8 +103,25 @@ fn create(dir: &Path, links: LinkScope, settings: &Settings) -> Result<(), OpenE
 }
 
 fn making_dir(dir: &Path) -> PathBuf {
+    beside(dir, ".making")
+}
+
+/// Returns the path of an index that a purge rewrites, and of the old one after the exchange.
+pub(crate) fn purged_dir(dir: &Path) -> PathBuf {
+    beside(dir, ".purged")
+}
+
+/// Removes the directory that an interrupted purge left.
+pub(crate) fn remove_purged(dir: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(purged_dir(dir)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn beside(dir: &Path, extension: &str) -> PathBuf {
     let mut name = dir.file_name().unwrap_or_default().to_owned();
-    name.push(".making");
+    name.push(extension);
     dir.with_file_name(name)
 }
 

@@ -184,6 +184,37 @@ pub enum ApplyError {
     },
 }
 
+/// Why an input was not taken back; nothing has changed.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeBackError {
+    /// As for [`crate::Index::apply`].
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// A capture that would become current could not be read again.
+    #[error("the capture of {url} at offset {offset} of {input} cannot be read again: {why}")]
+    Reread {
+        /// URL of the capture.
+        url: String,
+        /// Input of the capture.
+        input: String,
+        /// Offset in the input.
+        offset: u64,
+        /// The reason.
+        why: RereadError,
+    },
+}
+
+/// Why a capture cannot be read again.
+#[derive(Debug, thiserror::Error)]
+pub enum RereadError {
+    /// The caller cannot read its record.
+    #[error(transparent)]
+    Caller(#[from] CallerError),
+    /// The record at its place is of another capture.
+    #[error("another capture is now at its place")]
+    OtherCapture,
+}
+
 /// Why a dump stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -261,6 +292,18 @@ pub(crate) fn probe_disk_full(dir: &Path) -> bool {
 impl From<Broken> for ApplyError {
     fn from(broken: Broken) -> ApplyError {
         ApplyError::Snapshot(broken.into())
+    }
+}
+
+impl From<Broken> for TakeBackError {
+    fn from(broken: Broken) -> TakeBackError {
+        TakeBackError::Apply(broken.into())
+    }
+}
+
+impl From<SnapshotError> for TakeBackError {
+    fn from(error: SnapshotError) -> TakeBackError {
+        TakeBackError::Apply(error.into())
     }
 }
 

@@ -8,7 +8,8 @@
 use extract::{Capture, Link};
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
-use crate::views::captures::Stored;
+use crate::cell::Cell;
+use crate::views::capture_row;
 use crate::views::version_row::VersionRow;
 use extract::IndexLine;
 
@@ -89,11 +90,6 @@ impl RowHasher {
         self
     }
 
-    /// Treats GET like an unknown method: both have the same effect.
-    fn method(&mut self, method: &str) -> &mut RowHasher {
-        self.text(if method == "GET" { "" } else { method })
-    }
-
     /// Distinguishes a missing text from an empty one.
     fn maybe(&mut self, text: Option<&str>) -> &mut RowHasher {
         self.number(u64::from(text.is_some()))
@@ -106,39 +102,21 @@ impl RowHasher {
         xxh3_128_with_seed(&self.columns, kind as u64)
     }
 
-    pub(crate) fn capture(&mut self, row: &Stored, input: &str, collection: &str) -> u128 {
-        self.row(key_hash(&row.url_key))
-            .number(row.fetch_time_ms as u64)
-            .text(&row.url)
-            .text(&row.mime)
-            .number(u64::from(row.status))
-            .text(&row.digest)
-            .number(row.length)
-            .number(row.offset)
-            .number(row.kind as u64)
-            .number(u64::from(row.redirects_to_itself))
-            .method(&row.method)
-            .number(row.shortfall as u64)
-            .text(input)
-            .text(collection)
-            .hash(Kind::Capture)
-    }
-
-    /// As [`RowHasher::capture`], for a capture that is not stored.
-    pub(crate) fn new_capture(&mut self, capture: &Capture, input: &str, collection: &str) -> u128 {
-        self.row(key_hash(&capture.url_key))
-            .number(capture.fetch_time_ms as u64)
-            .text(&capture.url)
-            .text(&capture.mime)
-            .number(u64::from(capture.status))
-            .text(&capture.digest)
-            .number(capture.length)
-            .number(capture.offset)
-            .number(capture.kind as u64)
+    /// Hashes a capture, new or stored.
+    pub(crate) fn capture(&mut self, capture: &Capture, input: &str, collection: &str) -> u128 {
+        self.row(key_hash(&capture.url_key));
+        for (column, cell) in capture_row::columns(capture, input) {
+            match (column, cell) {
+                // Like an unknown method: both have the same effect.
+                ("method", Cell::Text("GET")) => self.text(""),
+                (_, Cell::Text(text)) => self.text(text),
+                (_, Cell::Number(number)) => self.number(number),
+                (_, Cell::Time(ms)) => self.number(ms as u64),
+            };
+        }
+        self.number(capture.kind as u64)
             .number(u64::from(capture.redirects_to_itself))
-            .method(&capture.method)
             .number(capture.shortfall as u64)
-            .text(input)
             .text(collection)
             .hash(Kind::Capture)
     }

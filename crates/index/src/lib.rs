@@ -32,6 +32,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod bucket;
+mod cell;
 mod chain;
 mod check;
 mod codec;
@@ -73,7 +74,7 @@ pub use check::{Damage, IndexCheck};
 pub use crash::{CRASH_POINTS, PURGING_CRASH_POINTS, REBUILDING_CRASH_POINTS, UNDOING_CRASH_POINTS};
 pub use dump::{Details, DumpFormat, DumpNameError, DumpRange, View};
 pub use epoch::{Batch, ChangedPage, ChangedPast, EpochReport, PageChange};
-pub use error::{ApplyError, CallerError, DumpError, OpenError, SnapshotError};
+pub use error::{ApplyError, CallerError, DumpError, OpenError, RereadError, SnapshotError, TakeBackError};
 pub use external::{NewCaptures, NoteRenamed, WriteExternal};
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use ids::{Epoch, InputId};
@@ -93,12 +94,11 @@ pub use shown::ShownPage;
 pub use snapshot::{Captures, LinkingVersions, Snapshot, When};
 pub use sort::{Sorted, Sorter};
 pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownEnd, TakedownRules};
-pub use views::captures::{refusal, refusal_of_key};
+pub use views::capture_key::{refusal, refusal_of_key};
 pub use views::index_lines::{describes, is_same_place};
 pub use writer::lost_epochs_text;
 pub use writer::{
-    Index, NoteTakenDown, RemovedLines, Reread, RereadError, RollBack, TakeBackError, TakedownOutcome,
-    TakedownPreview, TakedownRequest,
+    Index, NoteTakenDown, RemovedLines, Reread, RollBack, TakedownOutcome, TakedownPreview, TakedownRequest,
 };
 
 #[cfg(test)]

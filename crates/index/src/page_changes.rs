@@ -5,7 +5,7 @@ use crate::epoch::{ChangedPage, ChangedPast, PageChange};
 use crate::ids::InputId;
 use crate::ledger::{LedgerEntry, Names};
 use crate::rows::{AnchorRow, OriginalCapture, TextCapture};
-use crate::views::past::PastChange;
+use crate::views::history::PastChange;
 use crate::views::uris::{Counts, UriChange};
 use crate::views::version_change::{NewContent, VersionChange};
 

@@ -11,7 +11,7 @@ use crate::error::ApplyError;
 use crate::ids::InputId;
 use crate::ledger::{self, DigestProgress, InputProgress, InputState, LedgerEntry, Names, QuarantineEntry};
 use crate::tables::Table;
-use crate::views::captures::refusal_of_key;
+use crate::views::capture_key::refusal_of_key;
 use crate::views::totals::TotalsRow;
 use crate::write::Write;
 

@@ -10,17 +10,16 @@
 use std::io;
 use std::path::Path;
 
-use extract::{Capture, CaptureKind};
+use extract::Capture;
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::fingerprint::{Fingerprint, Fingerprints, RowHasher, key_hash, text_hash};
 use crate::ids::InputId;
 use crate::revisits::{ReferenceHashes, Revisits};
 use crate::sort::Sorter;
-use crate::views::captures::{kind_code, kind_of_code};
-use crate::views::order::{Order, content_of, is_eligible, source_rank};
+use crate::views::link_set::take_links;
+use crate::views::order::{Order, content_of, is_eligible};
 use crate::views::version_row::VersionRow;
-use crate::views::versions::take_links;
 use extract::IndexLine;
 
 /// Collects captures for fingerprints.
@@ -52,7 +51,7 @@ impl Recount {
     /// If a temporary file cannot be written.
     pub fn add(&mut self, input: &str, collection: &str, mut capture: Capture) -> io::Result<()> {
         self.captures
-            .add(self.hasher.new_capture(&capture, input, collection));
+            .add(self.hasher.capture(&capture, input, collection));
         self.revisits.see(input, collection, &capture)?;
         let key = key_hash(&capture.url_key);
         let candidate = is_eligible(&capture).then(|| self.candidate(key, input, &mut capture));
@@ -103,13 +102,7 @@ impl Recount {
         // The hash contains names of inputs, not their numbers.
         let version = VersionRow::of(InputId(0), capture, links.len() as u32, dropped);
         Candidate {
-            order_key: OrderKey {
-                fetch_time_ms: capture.fetch_time_ms,
-                kind: capture.kind,
-                digest: version.digest.clone(),
-                input: input.to_owned(),
-                offset: capture.offset,
-            },
+            order: Order::of(capture, input).into_owned(),
             version: self.hasher.version(key, &version, input),
             is_page: version.is_page,
             has_content: version.has_content(),
@@ -170,10 +163,8 @@ impl Group {
     }
 
     fn add(&mut self, candidate: Candidate) {
-        let is_greater = |than: &Option<Candidate>| {
-            than.as_ref()
-                .is_none_or(|than| candidate.order_key.order() > than.order_key.order())
-        };
+        let is_greater =
+            |than: &Option<Candidate>| than.as_ref().is_none_or(|than| candidate.order > than.order);
         if candidate.text.is_some() && is_greater(&self.best_text) {
             self.best_text = Some(candidate.clone());
         }
@@ -189,7 +180,7 @@ impl Group {
         // version, no capture of the version's time has text.
         let text = self
             .best_text
-            .filter(|text| text.order_key.fetch_time_ms == version.order_key.fetch_time_ms);
+            .filter(|text| text.order.fetch_time_ms == version.order.fetch_time_ms);
         let language = match &text {
             Some(text) if version.has_content && version.language.is_empty() => &text.language,
             _ => &version.language,
@@ -207,7 +198,7 @@ impl Group {
 /// A capture that may be current.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Candidate {
-    order_key: OrderKey,
+    order: Order<String>,
     /// Hash of the version without language and text.
     version: u128,
     is_page: bool,
@@ -218,34 +209,12 @@ struct Candidate {
     links: Fingerprint,
 }
 
-/// The owned form of an [`Order`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct OrderKey {
-    fetch_time_ms: i64,
-    kind: CaptureKind,
-    digest: String,
-    input: String,
-    offset: u64,
-}
-
-impl OrderKey {
-    fn order(&self) -> Order<'_> {
-        Order {
-            fetch_time_ms: self.fetch_time_ms,
-            rank: source_rank(self.kind),
-            digest: &self.digest,
-            input: &self.input,
-            offset: self.offset,
-        }
-    }
-}
-
 impl Candidate {
     fn encode(&self, out: &mut Vec<u8>) {
-        codec::put_signed(out, self.order_key.fetch_time_ms);
-        out.push(kind_code(self.order_key.kind));
-        codec::put_varint(out, self.order_key.offset);
-        for text in [&self.order_key.digest, &self.order_key.input, &self.language] {
+        codec::put_signed(out, self.order.fetch_time_ms);
+        out.push(self.order.rank);
+        codec::put_varint(out, self.order.offset);
+        for text in [&self.order.digest, &self.order.input, &self.language] {
             codec::put_bytes(out, text.as_bytes());
         }
         out.push(u8::from(self.is_page));
@@ -260,18 +229,15 @@ impl Candidate {
     }
 
     fn decode(mut r: Reader<'_>) -> Result<Candidate, Corrupt> {
-        let fetch_time_ms = r.signed()?;
-        let kind = kind_of_code(r.u8()?)?;
-        let offset = r.varint()?;
-        let order_key = OrderKey {
-            fetch_time_ms,
-            kind,
-            offset,
-            digest: r.str()?.to_owned(),
-            input: r.str()?.to_owned(),
-        };
         Ok(Candidate {
-            order_key,
+            // In the order of `encode`.
+            order: Order {
+                fetch_time_ms: r.signed()?,
+                rank: r.u8()?,
+                offset: r.varint()?,
+                digest: r.str()?.to_owned(),
+                input: r.str()?.to_owned(),
+            },
             language: r.str()?.to_owned(),
             is_page: r.u8()? == 1,
             has_content: r.u8()? == 1,

@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::codec;
 use crate::ids::InputId;
 use crate::sort::Sorter;
-use crate::views::captures::Stored;
+use crate::views::capture_row::StoredCapture;
+use crate::views::history::Collections;
 use crate::views::order::{content_of, is_eligible};
-use crate::views::originals::{self, Revisit, is_known, original_order};
-use crate::views::past::Collections;
+use crate::views::originals::{self, is_known, original_order};
 
 const HASH_BYTES: usize = 16;
 const OFFER: u8 = 0;
@@ -75,11 +75,10 @@ impl Revisits {
             serde_json::to_vec(&candidate).map_err(io::Error::other)
         };
         if capture.kind == CaptureKind::Revisit {
-            let revisit = Revisit::from(capture);
-            if revisit.names_its_own() || revisit.redirects_to_itself() {
+            if originals::names_its_own(capture) || capture.redirects_to_itself {
                 return Ok(());
             }
-            if let Some((target, second)) = revisit.target() {
+            if let Some((target, second)) = originals::target(capture) {
                 let row = [&target_hash(target, second)[..], &[REQUEST], &candidate()?].concat();
                 return self.by_target.push(&row);
             }
@@ -109,7 +108,7 @@ impl Revisits {
     }
 
     fn ask_by_digest(&mut self, capture: &Capture, candidate: &[u8]) -> io::Result<()> {
-        if !Revisit::from(capture).may_go_by_digest() {
+        if !originals::may_go_by_digest(capture) {
             return Ok(());
         }
         let row = [&digest_hash(&capture.digest)[..], &[REQUEST], candidate].concat();
@@ -205,7 +204,7 @@ fn complete(revisit: &Candidate, original: &Candidate, take: &mut TakeCompleted<
 
 fn best_of_second<'o>(revisit: &Capture, offers: &'o [Candidate]) -> Option<&'o Candidate> {
     let time_ms = revisit.refers_to.as_ref().and_then(|refers| refers.time_ms);
-    let suits = |offer: &&Candidate| Revisit::from(revisit).is_like(offer.capture.kind, offer.capture.status);
+    let suits = |offer: &&Candidate| originals::is_like(revisit, offer.capture.kind, offer.capture.status);
     let is_it = |offer: &Candidate| {
         let capture = &offer.capture;
         (
@@ -221,9 +220,9 @@ fn best_of_second<'o>(revisit: &Capture, offers: &'o [Candidate]) -> Option<&'o 
 fn best<'o>(offers: impl Iterator<Item = &'o Candidate>) -> Option<&'o Candidate> {
     let offers: Vec<&Candidate> = offers.collect();
     let labels = Labels(offers.iter().map(|offer| offer.collection.as_str()).collect());
-    let rows: Vec<Stored> = (0u32..)
+    let rows: Vec<StoredCapture> = (0u32..)
         .zip(&offers)
-        .map(|(number, offer)| Stored::of(InputId(number), &offer.capture))
+        .map(|(number, offer)| StoredCapture::of(InputId(number), &offer.capture))
         .collect();
     let greatest = rows
         .iter()

@@ -11,10 +11,7 @@ use std::sync::Arc;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use crate::cut::Cut;
-use crate::error::SnapshotError;
 use crate::ids::Epoch;
-use crate::views::{texts, uris};
 
 /// Approximate memory of an entry in addition to key and text.
 const ENTRY_BYTES: u64 = 128;
@@ -63,34 +60,14 @@ impl ShownPages {
             pages: Cache::with_weighter(pages, bytes, PageBytes),
         }
     }
-}
 
-/// Reads a page as of `epoch`, which must be the cut's.
-pub(crate) fn read(cut: &Cut, epoch: Epoch, url_key: &str) -> Result<ShownPage, SnapshotError> {
-    let cached = cut.tables().map(|tables| &tables.shown.pages);
-    if let Some(cached) = cached.and_then(|pages| pages.get(url_key))
-        && cached.epoch == epoch
-    {
-        return Ok(cached.page);
+    /// Returns a page as of `epoch`, if it is in the cache.
+    pub(crate) fn get(&self, epoch: Epoch, url_key: &str) -> Option<ShownPage> {
+        let cached = self.pages.get(url_key).filter(|cached| cached.epoch == epoch)?;
+        Some(cached.page)
     }
-    let Some(uri) = uris::read(cut, url_key)? else {
-        return Ok(ShownPage::default());
-    };
-    let text = if uri.is_page || uri.is_document {
-        texts::read(cut, url_key)
-    } else {
-        Ok(None)
-    };
-    // An unreadable text does not fail the answer: `weft verify` reports the damage.
-    let is_read = text.is_ok();
-    let page = ShownPage {
-        inlinks: uri.counts.inlinks,
-        inlinks_external: uri.counts.inlinks_external,
-        text: text.ok().flatten().map(Arc::from),
-    };
-    if let Some(pages) = cached.filter(|_| is_read) {
-        let page = page.clone();
-        pages.insert(url_key.into(), CachedPage { epoch, page });
+
+    pub(crate) fn insert(&self, epoch: Epoch, url_key: &str, page: ShownPage) {
+        self.pages.insert(url_key.into(), CachedPage { epoch, page });
     }
-    Ok(page)
 }

@@ -14,7 +14,8 @@ use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use deltalake_core::DeltaTable;
-use extract::{Capture, CaptureKind, Link, LinkKind, LinkScope, Page, RefersTo, Shortfall};
+use extract::{Capture, Link, LinkKind, LinkScope};
+use facts::{CAPTURE_COLUMNS, Cells, Table};
 use futures_util::StreamExt as _;
 
 use crate::facts_folder::FactsFolder;
@@ -23,13 +24,6 @@ use crate::{Settings, SqlError};
 
 /// Table property that records which links the tables contain.
 const LINKS_PROPERTY: &str = "weft.links";
-
-const CAPTURES: &str = "\
-SELECT input_id, warc_record_offset, warc_record_length, url_surtkey, url, fetch_time, fetch_status, content_digest,
-    content_mime_type, content_charset, content_languages, content_truncated, collection, kind, is_page, redirects_to_itself,
-    title, links_dropped, method, shortfall, refers_to_surtkey, refers_to_time, refers_to_time IS NOT NULL
-FROM captures
-ORDER BY input_id, warc_record_offset";
 
 const LINKS: &str = "\
 SELECT input_id, warc_record_offset, target_surtkey, target_url, anchor, nofollow, kind
@@ -88,10 +82,10 @@ pub async fn export(
                     format!("captures has input {}, but ledger does not", position.0),
                 ));
             };
-            input.collection = captures.text(12)?;
+            input.collection = captures.text("collection")?;
             write(&read_input(input, position.0, &mut quarantine).await?)?;
         }
-        let mut capture = capture_at(&captures)?;
+        let mut capture = facts::capture_of(&captures)?;
         while let Some(of) = links.position().await? {
             if of > position {
                 break;
@@ -116,7 +110,7 @@ pub async fn export(
                 if of == position
                     && let Some(page) = &mut capture.page
                 {
-                    page.text = texts.text(2)?;
+                    page.text = texts.text("text")?;
                 }
                 texts.advance();
             }
@@ -139,9 +133,9 @@ async fn read_input(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Res
         if of.0 == id {
             input.quarantined.push(QuarantinedSpan {
                 offset: of.1,
-                length: quarantine.number(2)?,
-                reason: quarantine.text(3)?,
-                detail: quarantine.text(4)?,
+                length: quarantine.number("length")?,
+                reason: quarantine.text("reason")?,
+                detail: quarantine.text("detail")?,
             });
         }
         quarantine.advance();
@@ -149,71 +143,20 @@ async fn read_input(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Res
     Ok(ImportLine::Input(input))
 }
 
-fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {
-    let is_page = rows.boolean(14)?;
-    let kind = rows.text(13)?;
-    let shortfall = rows.text(19)?;
-    let refers_to = match rows.text(20)? {
-        url_key if url_key.is_empty() => None,
-        url_key => Some(Box::new(RefersTo {
-            url_key,
-            time_ms: if rows.boolean(22)? {
-                Some(rows.signed(21)?)
-            } else {
-                None
-            },
-        })),
-    };
-    Ok(Capture {
-        offset: rows.number(1)?,
-        length: rows.number(2)?,
-        url_key: rows.text(3)?,
-        url: rows.text(4)?,
-        fetch_time_ms: rows.signed(5)?,
-        status: u16::try_from(rows.number(6)?).unwrap_or_default(),
-        digest: rows.text(7)?,
-        mime: rows.text(8)?,
-        truncated: rows.text(11)?,
-        kind: CaptureKind::named(&kind).ok_or_else(|| unknown("kind", &kind))?,
-        redirects_to_itself: rows.boolean(15)?,
-        method: rows.text(18)?,
-        refers_to,
-        shortfall: Shortfall::named(&shortfall).ok_or_else(|| unknown("shortfall", &shortfall))?,
-        page: if is_page {
-            Some(Page {
-                title: rows.text(16)?,
-                charset: rows.text(9)?,
-                language: rows.text(10)?,
-                links_dropped: u32::try_from(rows.number(17)?).unwrap_or(u32::MAX),
-                ..Page::default()
-            })
-        } else {
-            None
-        },
-        ..Capture::default()
-    })
-}
-
 fn add_link(capture: &mut Capture, rows: &Rows) -> Result<(), SqlError> {
-    let kind = rows.text(6)?;
+    let kind = rows.text("kind")?;
     let link = Link {
-        url_key: rows.text(2)?,
-        url: rows.text(3)?,
-        anchor: rows.text(4)?,
-        nofollow: rows.boolean(5)?,
-        kind: LinkKind::named(&kind).ok_or_else(|| unknown("kind", &kind))?,
+        url_key: rows.text("target_surtkey")?,
+        url: rows.text("target_url")?,
+        anchor: rows.text("anchor")?,
+        nofollow: rows.boolean("nofollow")?,
+        kind: LinkKind::named(&kind).ok_or_else(|| rows.unknown("kind", &kind))?,
     };
     match &mut capture.page {
         Some(page) if link.kind != LinkKind::Location => page.links.push(link),
         _ => capture.redirect = Some(link),
     }
     Ok(())
-}
-
-fn unknown(column: &str, value: &str) -> SqlError {
-    SqlError::Execution(format!(
-        "the tables have an unknown {column} {value:?}; they may be from a newer version"
-    ))
 }
 
 fn wrong(base: &str, what: String) -> SqlError {
@@ -254,9 +197,9 @@ impl Tables {
             }
         }
         tables.has_texts = tables.register("texts").await?.is_some();
-        let mut count = tables.rows("SELECT count(*), 0 FROM captures").await?;
-        count.position().await?;
-        tables.captures = count.number(0)?;
+        let mut count = tables.rows("SELECT count(*) AS captures FROM captures").await?;
+        count.is_at_row().await?;
+        tables.captures = count.number("captures")?;
         Ok(tables)
     }
 
@@ -290,16 +233,19 @@ impl Tables {
         }
     }
 
-    /// Returns the statement. Columns that tables of an older program lack become NULL.
+    /// Returns the statement, without the columns that tables of an older program lack.
     async fn statement_of_captures(&self) -> Result<String, SqlError> {
-        let table = self.context.table_provider("captures").await?;
-        Ok(match table.schema().column_with_name("method") {
-            Some(_) => CAPTURES.to_owned(),
-            None => CAPTURES.replace(
-                "method, shortfall, refers_to_surtkey, refers_to_time, refers_to_time IS NOT NULL",
-                "CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR), CAST(NULL AS BIGINT), false",
-            ),
-        })
+        let schema = self.context.table_provider("captures").await?.schema();
+        let is_optional = |name: &str| {
+            let mut fields = Table::Captures.fields().iter();
+            fields.any(|field| field.name == name && field.is_nullable)
+        };
+        let has = |name: &&str| schema.column_with_name(name).is_some() || !is_optional(name);
+        let columns: Vec<&str> = CAPTURE_COLUMNS.into_iter().filter(has).collect();
+        Ok(format!(
+            "SELECT input_id, {}, collection FROM captures ORDER BY input_id, warc_record_offset",
+            columns.join(", ")
+        ))
     }
 
     async fn rows(&self, statement: &str) -> Result<Rows, SqlError> {
@@ -316,18 +262,18 @@ impl Tables {
         let mut rows = self.rows(LEDGER).await?;
         let (mut inputs, mut there, mut failed) = (BTreeMap::new(), HashSet::new(), HashSet::new());
         while rows.is_at_row().await? {
-            let state = rows.text(4)?;
-            let name = rows.text(0)?;
+            let state = rows.text("state")?;
+            let name = rows.text("input")?;
             match state.as_str() {
                 "done" => {
-                    let digest = rows.text(2)?;
+                    let digest = rows.text("digest")?;
                     there.insert(name.clone());
                     let input = FactInput {
                         name,
-                        location: rows.text(1)?,
-                        size: rows.number(3)?,
+                        location: rows.text("location")?,
+                        size: rows.number("size")?,
                         collection: String::new(),
-                        records: rows.number(5)?,
+                        records: rows.number("records")?,
                         quarantined: Vec::new(),
                         digest: digest.clone(),
                     };
@@ -336,7 +282,7 @@ impl Tables {
                 // The same content exists under another name.
                 "known" => drop(there.insert(name)),
                 "failed" => drop(failed.insert(name)),
-                other => return Err(unknown("state", other)),
+                other => return Err(rows.unknown("state", other)),
             }
             rows.advance();
         }
@@ -358,11 +304,12 @@ struct Rows {
 impl Rows {
     /// Returns input and offset of the row, its first two columns; `None` after the last row.
     async fn position(&mut self) -> Result<Option<(i64, u64)>, SqlError> {
-        if self.is_at_row().await? {
-            Ok(Some((self.signed(0)?, self.number(1)?)))
-        } else {
-            Ok(None)
+        if !self.is_at_row().await? {
+            return Ok(None);
         }
+        let batch = self.batch()?;
+        let input = signed(batch.column(0), self.row).unwrap_or_default();
+        Ok(Some((input, unsigned(signed(batch.column(1), self.row))?)))
     }
 
     /// Fetches the next batch if the current one is exhausted. Returns `false` after the last row.
@@ -388,42 +335,55 @@ impl Rows {
         self.row += 1;
     }
 
-    fn column(&self, place: usize) -> Result<&ArrayRef, SqlError> {
-        let column = self.batch.as_ref().map(|batch| batch.column(place));
-        column.ok_or_else(|| SqlError::Execution("the row is missing".into()))
+    fn batch(&self) -> Result<&RecordBatch, SqlError> {
+        let batch = self.batch.as_ref();
+        batch.ok_or_else(|| SqlError::Execution("the row is missing".into()))
     }
 
-    /// Returns a text; empty if NULL.
-    fn text(&self, place: usize) -> Result<String, SqlError> {
-        let texts = self.column(place)?.as_string_view();
-        let text = if texts.is_null(self.row) {
-            ""
-        } else {
-            texts.value(self.row)
-        };
-        Ok(text.to_owned())
+    /// Returns a column; `None` if the table lacks it.
+    fn column(&self, name: &str) -> Result<Option<&ArrayRef>, SqlError> {
+        Ok(self.batch()?.column_by_name(name))
+    }
+}
+
+impl Cells for Rows {
+    type Error = SqlError;
+
+    fn text(&self, column: &str) -> Result<String, SqlError> {
+        let texts = self.column(column)?.map(|column| column.as_string_view());
+        let texts = texts.filter(|texts| texts.is_valid(self.row));
+        Ok(texts.map_or_else(String::new, |texts| texts.value(self.row).to_owned()))
     }
 
-    /// Returns an integer; 0 if NULL.
-    fn signed(&self, place: usize) -> Result<i64, SqlError> {
-        let numbers = self.column(place)?.as_primitive::<Int64Type>();
-        Ok(if numbers.is_null(self.row) {
-            0
-        } else {
-            numbers.value(self.row)
-        })
+    fn number(&self, column: &str) -> Result<u64, SqlError> {
+        unsigned(self.time_ms(column)?)
     }
 
-    /// Returns a non-negative integer; 0 if NULL.
-    fn number(&self, place: usize) -> Result<u64, SqlError> {
-        let number = self.signed(place)?;
-        u64::try_from(number).map_err(|_| SqlError::Execution(format!("found {number}, expected at least 0")))
+    fn time_ms(&self, column: &str) -> Result<Option<i64>, SqlError> {
+        Ok(self.column(column)?.and_then(|column| signed(column, self.row)))
     }
 
-    fn boolean(&self, place: usize) -> Result<bool, SqlError> {
-        let values = self.column(place)?.as_boolean();
-        Ok(!values.is_null(self.row) && values.value(self.row))
+    fn boolean(&self, column: &str) -> Result<bool, SqlError> {
+        let values = self.column(column)?.map(|column| column.as_boolean());
+        Ok(values.is_some_and(|values| values.is_valid(self.row) && values.value(self.row)))
     }
+
+    fn unknown(&self, column: &str, word: &str) -> SqlError {
+        SqlError::Execution(format!(
+            "the tables have an unknown {column} {word:?}; they may be from a newer version"
+        ))
+    }
+}
+
+/// Returns an integer or a time.
+fn signed(column: &ArrayRef, row: usize) -> Option<i64> {
+    let numbers = column.as_primitive::<Int64Type>();
+    numbers.is_valid(row).then(|| numbers.value(row))
+}
+
+fn unsigned(number: Option<i64>) -> Result<u64, SqlError> {
+    let number = number.unwrap_or_default();
+    u64::try_from(number).map_err(|_| SqlError::Execution(format!("found {number}, expected at least 0")))
 }
 
 /// Converts rows to three types: texts, integers, booleans. Times become milliseconds since 1970.

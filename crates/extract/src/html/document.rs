@@ -89,7 +89,7 @@ impl Document {
     }
 
     /// Returns the links in document order, not yet resolved.
-    pub(crate) fn links(&self) -> impl Iterator<Item = Occurrence<'_>> {
+    pub(crate) fn links(&self) -> impl Iterator<Item = Occurrence<&str>> {
         self.links.iter()
     }
 

@@ -15,7 +15,8 @@ const OPEN_MAX: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct RawLinks {
     texts: String,
-    list: Vec<RawLink>,
+    /// As ranges in `texts`. The anchor is empty until an `a` ends.
+    list: Vec<Occurrence<Range<usize>>>,
     /// The links that have not ended, the outermost first.
     open: Vec<OpenAnchor>,
     /// Memory of ended links, for reuse.
@@ -92,19 +93,9 @@ impl OpenAnchor {
     }
 }
 
-#[derive(Debug)]
-struct RawLink {
-    /// Range in `texts`.
-    reference: Range<usize>,
-    /// Range in `texts`; empty until an `a` ends.
-    anchor: Range<usize>,
-    nofollow: bool,
-    kind: LinkKind,
-}
-
 impl RawLinks {
     /// Returns the occurrences in document order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Occurrence<'_>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Occurrence<&str>> {
         self.list.iter().map(|link| Occurrence {
             reference: &self.texts[link.reference.clone()],
             anchor: &self.texts[link.anchor.clone()],
@@ -121,7 +112,7 @@ impl RawLinks {
     pub(super) fn push(&mut self, reference: &str, anchor: &str, nofollow: bool, kind: LinkKind) {
         let reference = self.keep(reference);
         let anchor = self.keep(anchor);
-        self.list.push(RawLink {
+        self.list.push(Occurrence {
             reference,
             anchor,
             nofollow,

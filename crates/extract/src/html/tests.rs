@@ -11,7 +11,7 @@ fn links(html: &str) -> Vec<(String, String, bool)> {
 }
 
 fn links_of(document: &Document) -> Vec<(String, String, bool)> {
-    let owned = |o: Occurrence| (o.reference.to_owned(), o.anchor.to_owned(), o.nofollow);
+    let owned = |o: Occurrence<&str>| (o.reference.to_owned(), o.anchor.to_owned(), o.nofollow);
     document.links().map(owned).collect()
 }
 

@@ -7,10 +7,39 @@
 
 use crate::resolve::Resolver;
 use crate::text::Collapser;
-use crate::{Link, LinkKind, LinkScope, simple};
+use crate::{Link, LinkKind, simple};
 use hashbrown::{HashSet, HashTable};
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 use std::hash::BuildHasher;
+
+/// Which links of a page are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum LinkScope {
+    /// Every link except those to the page's own key.
+    #[default]
+    All,
+    /// Only links whose target has another registered domain than the page.
+    External,
+}
+
+impl LinkScope {
+    /// Returns its name on the command line and in responses.
+    pub fn name(self) -> &'static str {
+        match self {
+            LinkScope::All => "all",
+            LinkScope::External => "external",
+        }
+    }
+}
+
+impl std::fmt::Display for LinkScope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// Largest number of links kept of a page.
 pub const LINKS_MAX: usize = 10_000;
@@ -38,11 +67,11 @@ pub(crate) fn is_nofollow(rel: Option<&[u8]>) -> bool {
 
 /// One occurrence of a link, as written in the document.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Occurrence<'a> {
+pub(crate) struct Occurrence<Text> {
     /// The reference, not yet resolved.
-    pub(crate) reference: &'a str,
+    pub(crate) reference: Text,
     /// Anchor text, with any spacing and length.
-    pub(crate) anchor: &'a str,
+    pub(crate) anchor: Text,
     pub(crate) nofollow: bool,
     pub(crate) kind: LinkKind,
 }
@@ -113,7 +142,7 @@ impl<'a> LinkSet<'a> {
     }
 
     /// Adds one occurrence. Occurrences must come in document order.
-    pub(crate) fn add(&mut self, occurrence: Occurrence) {
+    pub(crate) fn add(&mut self, occurrence: Occurrence<&str>) {
         if let Some(target) = self.target_of(occurrence.reference) {
             self.insert(target, occurrence.anchor, occurrence.nofollow, occurrence.kind);
         }

@@ -4,7 +4,7 @@ use extract::Link;
 use rustc_hash::FxHashMap;
 
 use super::damage::Damage;
-use super::past_links;
+use super::groups::each_key;
 use crate::codec::{self, Corrupt};
 use crate::cut::{Cut, Rows};
 use crate::domain_of::DomainOf;
@@ -13,7 +13,7 @@ use crate::snapshot::Snapshot;
 use crate::sort::{Sorted, Sorter};
 use crate::tables::Table;
 use crate::views::anchors::{self, Host};
-use crate::views::captures::{self, Stored};
+use crate::views::capture_row::{StoredCapture, text_hash};
 use crate::views::rankings::{RankingState, Recomputed, Scope};
 use crate::views::sources::SourceKeys;
 use crate::views::uris::{self, Counts};
@@ -173,7 +173,7 @@ pub(super) fn page_marks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
 pub(super) fn past_texts(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
     let mut kept = cut.iter(Table::PastTexts);
-    let damage = past_links::each_key(cut, &mut |group| past_texts_of(cut, group, &mut kept))?;
+    let damage = each_key(cut, &mut |group| past_texts_of(cut, group, &mut kept))?;
     if damage.is_some() {
         return Ok(damage);
     }
@@ -185,20 +185,21 @@ pub(super) fn past_texts(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
 }
 
 /// Compares the past texts of the captures of one key, which are read from `kept`.
-fn past_texts_of(cut: &Cut, group: &[Stored], kept: &mut Rows) -> Result<Option<Damage>, DumpError> {
+fn past_texts_of(cut: &Cut, group: &[StoredCapture], kept: &mut Rows) -> Result<Option<Damage>, DumpError> {
     // With only one capture, the text of the page is the current one.
     let [first, _, ..] = group else { return Ok(None) };
-    let version = versions::read(cut, &first.url_key)?;
+    let url_key = &first.capture.url_key;
+    let version = versions::read(cut, url_key)?;
     for hash in past::texts_of(&group.iter().collect::<Vec<_>>(), version.as_ref()) {
-        let expected = past::text_key(&first.url_key, hash);
+        let expected = past::text_key(url_key, hash);
         let found = kept.next().transpose()?;
         let is_there = found.as_ref().is_some_and(|(key, _)| **key == *expected);
         let text = match found.filter(|_| is_there) {
             Some((key, value)) => Some(cut.decode(Table::PastTexts, &key, texts::decode(&value))?),
             None => None,
         };
-        if text.is_none_or(|text| captures::text_hash(&text) != hash) {
-            let found = format!("a text of {} is missing or differs", first.url_key);
+        if text.is_none_or(|text| text_hash(&text) != hash) {
+            let found = format!("a text of {url_key} is missing or differs");
             return Ok(difference(Table::PastTexts, found));
         }
     }

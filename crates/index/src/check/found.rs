@@ -19,9 +19,9 @@ pub(super) fn captures(snapshot: &Snapshot) -> Result<Fingerprint, SnapshotError
     let mut found = Fingerprint::default();
     for row in cut.iter(Table::Captures) {
         let (key, value) = row?;
-        let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
+        let stored = captures::read_row(cut, &key, &value)?;
         let input = snapshot.input(stored.input)?;
-        found.add(hasher.capture(&stored, &input.input, &input.collection));
+        found.add(hasher.capture(&stored.capture, &input.input, &input.collection));
     }
     Ok(found)
 }

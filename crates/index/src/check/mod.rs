@@ -8,6 +8,7 @@ mod damage;
 mod derived;
 mod files;
 mod found;
+mod groups;
 mod originals;
 mod past_links;
 

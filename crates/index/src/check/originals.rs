@@ -13,13 +13,13 @@ pub(super) fn references(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
     let (mut references, mut payloads) = (Sorter::new(snapshot.dir()), Sorter::new(snapshot.dir()));
     for row in cut.iter(Table::Captures) {
         let (key, value) = row?;
-        let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
+        let capture = captures::read_row(cut, &key, &value)?.capture;
         let failed = |source| scratch(snapshot, source);
-        if stored.kind == extract::CaptureKind::Revisit {
-            for reference in originals::reference_keys((&stored).into(), &key) {
+        if capture.kind == extract::CaptureKind::Revisit {
+            for reference in originals::reference_keys(&capture, &key) {
                 references.push(&reference).map_err(failed)?;
             }
-        } else if let Some(payload) = originals::payload_key(&stored) {
+        } else if let Some(payload) = originals::payload_key(&capture) {
             payloads.push(&payload).map_err(failed)?;
         }
     }

@@ -2,14 +2,15 @@
 
 use super::damage::Damage;
 use super::derived::{Expected, difference, scratch};
+use super::groups::each_key;
 use crate::cut::{Cut, Rows};
 use crate::error::DumpError;
 use crate::packed;
 use crate::snapshot::Snapshot;
 use crate::sort::Sorter;
 use crate::tables::Table;
-use crate::views::captures::{self, Stored};
-use crate::views::links_name;
+use crate::views::capture_row::StoredCapture;
+use crate::views::link_set;
 use crate::views::{links, past_links, versions};
 
 /// Compares `past_links` with captures and versions, where each set must be stored under its own
@@ -48,13 +49,13 @@ pub(super) fn past_links(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
 /// derived from them to `follows`.
 fn sets_of(
     cut: &Cut,
-    group: &[Stored],
+    group: &[StoredCapture],
     kept: &mut Rows,
     follows: &mut dyn FnMut(&[u8]) -> Result<(), DumpError>,
 ) -> Result<Option<Damage>, DumpError> {
     // With only one capture, the links of the page are the current ones.
     let [first, _, ..] = group else { return Ok(None) };
-    let url_key = &first.url_key;
+    let url_key = &first.capture.url_key;
     let version = versions::read(cut, url_key)?;
     let names = past_links::names_of((&group.iter().collect::<Vec<_>>(), version.as_ref()));
     if names.is_empty() {
@@ -71,11 +72,11 @@ fn sets_of(
         let dictionary = cut.link_dictionary().map(AsRef::as_ref);
         let row = packed::unpack(dictionary, &value);
         let row = cut.decode(Table::PastLinks, &key, row)?;
-        if links_name::name_of_row(&row) != name {
+        if link_set::name_of_row(&row) != name {
             let other = format!("links of {url_key} are others than their name says");
             return Ok(difference(Table::PastLinks, other));
         }
-        let led = links::decode_anchors(&row);
+        let led = link_set::decode_anchors(&row);
         targets.extend(
             cut.decode(Table::PastLinks, &key, led)?
                 .into_iter()
@@ -89,25 +90,4 @@ fn sets_of(
         .iter()
         .try_for_each(|target| follows(&past_links::row_key(target, url_key)))?;
     Ok(None)
-}
-
-/// Examines the captures of one key.
-type Look<'a> = dyn FnMut(&[Stored]) -> Result<Option<Damage>, DumpError> + 'a;
-
-/// Passes the captures of each key to `look` until it returns damage.
-pub(super) fn each_key(cut: &Cut, look: &mut Look<'_>) -> Result<Option<Damage>, DumpError> {
-    let mut group: Vec<Stored> = Vec::new();
-    for row in cut.iter(Table::Captures) {
-        let (key, value) = row?;
-        let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
-        if group.first().is_some_and(|first| first.url_key != stored.url_key) {
-            let damage = look(&group)?;
-            if damage.is_some() {
-                return Ok(damage);
-            }
-            group.clear();
-        }
-        group.push(stored);
-    }
-    look(&group)
 }

@@ -3,15 +3,17 @@
 
 use std::io::Write;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use extract::Shortfall;
+use extract::Capture;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Cell, Printer, date_time};
+use super::Printer;
+use crate::cell::Cell;
 use crate::codec;
 use crate::dump::{DumpFormat, DumpNameError};
 use crate::error::DumpError;
-use crate::rows::CaptureRow;
+use crate::ledger::LedgerEntry;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::views::index_lines;
@@ -70,20 +72,18 @@ impl Snapshot {
     fn dump_kinds(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
         // Captures of one key and time are stored by input number, which depends on the order of
         // loading.
-        let mut equal: Vec<(CaptureRow, bool, Shortfall)> = Vec::new();
+        let mut equal: Vec<(Arc<LedgerEntry>, Capture)> = Vec::new();
         for row in self.cut().iter(Table::Captures) {
             let (key, value) = row?;
-            let stored = captures::decode(&key, &value);
-            let stored = self.cut().decode(Table::Captures, &key, stored)?;
-            let (redirects_to_itself, shortfall) = (stored.redirects_to_itself, stored.shortfall);
-            let row = self.capture_row(stored)?;
-            let is_equal = |(first, ..): &(CaptureRow, bool, Shortfall)| {
-                (first.fetch_time_ms, &first.url_key) == (row.fetch_time_ms, &row.url_key)
+            let stored = captures::read_row(self.cut(), &key, &value)?;
+            let is_equal = |(_, first): &(Arc<LedgerEntry>, Capture)| {
+                (first.fetch_time_ms, &first.url_key)
+                    == (stored.capture.fetch_time_ms, &stored.capture.url_key)
             };
             if !equal.first().is_none_or(is_equal) {
                 print_kinds(printer, &mut equal)?;
             }
-            equal.push((row, redirects_to_itself, shortfall));
+            equal.push((self.input(stored.input)?, stored.capture));
         }
         print_kinds(printer, &mut equal)
     }
@@ -126,7 +126,7 @@ impl Snapshot {
             let input = self.input(version.input)?;
             printer.row(&[
                 ("url_key", Cell::Text(&url_key)),
-                ("fetch_time", Cell::Text(&date_time(version.fetch_time_ms))),
+                ("fetch_time", Cell::Time(version.fetch_time_ms)),
                 ("url", Cell::Text(&version.url)),
                 ("kind", Cell::Text(&format!("{:?}", version.kind))),
                 ("status", Cell::Number(u64::from(version.status))),
@@ -165,7 +165,7 @@ fn print_index_lines(
     for (input, line) in equal.drain(..) {
         printer.row(&[
             ("url_key", Cell::Text(&line.url_key)),
-            ("fetch_time", Cell::Text(&date_time(line.fetch_time_ms))),
+            ("fetch_time", Cell::Time(line.fetch_time_ms)),
             ("url", Cell::Text(&line.url)),
             ("mime", Cell::Text(&line.mime)),
             ("status", Cell::Number(u64::from(line.status))),
@@ -188,22 +188,22 @@ fn print_index_lines(
 /// Prints captures of one key and time, by input and offset.
 fn print_kinds(
     printer: &mut Printer<'_>,
-    equal: &mut Vec<(CaptureRow, bool, Shortfall)>,
+    equal: &mut Vec<(Arc<LedgerEntry>, Capture)>,
 ) -> Result<(), DumpError> {
-    equal.sort_by(|(a, ..), (b, ..)| (&a.input_name, a.offset).cmp(&(&b.input_name, b.offset)));
-    for (row, redirects_to_itself, shortfall) in equal.drain(..) {
+    equal.sort_by(|(a_input, a), (b_input, b)| (&a_input.input, a.offset).cmp(&(&b_input.input, b.offset)));
+    for (input, capture) in equal.drain(..) {
         printer.row(&[
-            ("url_key", Cell::Text(&row.url_key)),
-            ("fetch_time", Cell::Text(&date_time(row.fetch_time_ms))),
-            ("kind", Cell::Text(&format!("{:?}", row.kind))),
+            ("url_key", Cell::Text(&capture.url_key)),
+            ("fetch_time", Cell::Time(capture.fetch_time_ms)),
+            ("kind", Cell::Text(&format!("{:?}", capture.kind))),
             (
                 "redirects_to_itself",
-                Cell::Number(u64::from(redirects_to_itself)),
+                Cell::Number(u64::from(capture.redirects_to_itself)),
             ),
-            ("shortfall", Cell::Text(shortfall.name())),
-            ("collection", Cell::Text(&row.collection)),
-            ("offset", Cell::Number(row.offset)),
-            ("input", Cell::Text(&row.input_name)),
+            ("shortfall", Cell::Text(capture.shortfall.name())),
+            ("collection", Cell::Text(&input.collection)),
+            ("offset", Cell::Number(capture.offset)),
+            ("input", Cell::Text(&input.input)),
         ])?;
     }
     Ok(())

@@ -11,7 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use details::Details;
-pub(crate) use print::{Cell, Printer, date_time};
+pub(crate) use print::Printer;
 #[cfg(any(test, feature = "model"))]
 pub(crate) use rows::{dump_ledger, dump_quarantine, print_captures};
 

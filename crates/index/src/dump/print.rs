@@ -5,15 +5,9 @@ use std::io::{BufWriter, Write};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
+use crate::cell::Cell;
 use crate::dump::DumpFormat;
 use crate::error::DumpError;
-
-/// A value of a row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Cell<'a> {
-    Text(&'a str),
-    Number(u64),
-}
 
 /// Writes the rows of one view. The caller passes the names of the columns with the cells.
 pub(crate) struct Printer<'o> {
@@ -76,6 +70,7 @@ impl<'o> Printer<'o> {
             match cell {
                 Cell::Number(number) => write!(self.out, "{number}")?,
                 Cell::Text(text) => self.escaped(text)?,
+                Cell::Time(ms) => self.out.write_all(date_time(*ms).as_bytes())?,
             }
         }
         self.out.write_all(b"\n")
@@ -106,6 +101,7 @@ impl<'o> Printer<'o> {
             match cell {
                 Cell::Number(number) => write!(self.out, "{number}")?,
                 Cell::Text(text) => serde_json::to_writer(&mut self.out, text)?,
+                Cell::Time(ms) => write!(self.out, "\"{}\"", date_time(*ms))?,
             }
         }
         self.out.write_all(b"}\n")
@@ -114,7 +110,7 @@ impl<'o> Printer<'o> {
 
 /// Formats a time as `YYYY-MM-DDThh:mm:ss.mmmZ`, or as a plain number if it is outside the range of
 /// dates.
-pub(crate) fn date_time(ms: i64) -> String {
+fn date_time(ms: i64) -> String {
     let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000)
         .ok()

@@ -2,19 +2,20 @@
 
 use std::io::Write;
 
+use extract::Capture;
+
+use crate::cell::Cell;
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Rows;
-use crate::dump::{Cell, Printer, date_time};
-use crate::dump::{DumpFormat, DumpRange, View};
+use crate::dump::{DumpFormat, DumpRange, Printer, View};
 use crate::error::{DumpError, SnapshotError};
 use crate::ledger::{LedgerEntry, QuarantineEntry};
-use crate::rows::{CaptureRow, KeyRange};
 use crate::snapshot::Snapshot;
 use crate::sort::Sorter;
 use crate::tables::Table;
 use crate::views::rankings::Ranked;
 use crate::views::uris::Counts;
-use crate::views::{domains, links, uris, version_row};
+use crate::views::{capture_row, captures, domains, links, uris, version_row};
 
 impl Snapshot {
     /// Writes all rows of a view and returns their number.
@@ -101,16 +102,18 @@ impl Snapshot {
     fn dump_captures(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
         // Captures of one key and time are stored by input number, which depends on the order of
         // loading.
-        let mut equal: Vec<CaptureRow> = Vec::new();
-        for row in self.captures(KeyRange::All, None) {
-            let row = row?;
-            if equal
-                .first()
-                .is_some_and(|e| (e.fetch_time_ms, &e.url_key) != (row.fetch_time_ms, &row.url_key))
-            {
+        let mut equal: Vec<(String, Capture)> = Vec::new();
+        for row in self.cut().iter(Table::Captures) {
+            let (key, value) = row?;
+            let stored = captures::read_row(self.cut(), &key, &value)?;
+            let is_equal = |(_, first): &(String, Capture)| {
+                (first.fetch_time_ms, &first.url_key)
+                    == (stored.capture.fetch_time_ms, &stored.capture.url_key)
+            };
+            if !equal.first().is_none_or(is_equal) {
                 print_captures(printer, &mut equal)?;
             }
-            equal.push(row);
+            equal.push((self.input(stored.input)?.input.clone(), stored.capture));
         }
         print_captures(printer, &mut equal)
     }
@@ -309,31 +312,16 @@ fn unpack_rank(row: &[u8]) -> Result<Ranked, Corrupt> {
     })
 }
 
-/// Prints captures of one key and time, in the order of the columns.
+/// Prints captures of one key and time with the names of their inputs, in the order of the columns.
 pub(crate) fn print_captures(
     printer: &mut Printer<'_>,
-    equal: &mut Vec<CaptureRow>,
+    equal: &mut Vec<(String, Capture)>,
 ) -> Result<(), DumpError> {
-    let columns = |c: &CaptureRow| {
-        let texts = (c.url.clone(), c.mime.clone(), c.status, c.digest.clone());
-        (texts, c.length, c.offset, c.input_name.clone(), c.method.clone())
-    };
-    if equal.len() > 1 {
-        equal.sort_by_cached_key(columns);
-    }
-    for row in equal.drain(..) {
-        printer.row(&[
-            ("url_key", Cell::Text(&row.url_key)),
-            ("fetch_time", Cell::Text(&date_time(row.fetch_time_ms))),
-            ("url", Cell::Text(&row.url)),
-            ("mime", Cell::Text(&row.mime)),
-            ("status", Cell::Number(u64::from(row.status))),
-            ("digest", Cell::Text(&row.digest)),
-            ("length", Cell::Number(row.length)),
-            ("offset", Cell::Number(row.offset)),
-            ("input", Cell::Text(&row.input_name)),
-            ("method", Cell::Text(&row.method)),
-        ])?;
+    equal.sort_by(|(a_input, a), (b_input, b)| {
+        capture_row::columns(a, a_input).cmp(&capture_row::columns(b, b_input))
+    });
+    for (input, capture) in equal.drain(..) {
+        printer.row(&capture_row::columns(&capture, &input))?;
     }
     Ok(())
 }
@@ -347,7 +335,7 @@ fn print_page(
     printer.row(&[
         ("url_key", Cell::Text(url_key)),
         ("url", Cell::Text(&page.url)),
-        ("fetch_time", Cell::Text(&date_time(page.fetch_time_ms))),
+        ("fetch_time", Cell::Time(page.fetch_time_ms)),
         ("status", Cell::Number(u64::from(page.status))),
         ("mime", Cell::Text(&page.mime)),
         ("digest", Cell::Text(&page.digest)),

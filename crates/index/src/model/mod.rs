@@ -13,18 +13,17 @@ use std::io::Write;
 use extract::{Capture, CaptureKind, Link, Original, Shortfall};
 
 use self::spellings::{different_pages, spelling};
-use crate::dump::{Cell, Printer, date_time, dump_ledger, dump_quarantine, print_captures};
-use crate::dump::{DumpFormat, View};
+use crate::cell::Cell;
+use crate::dump::{DumpFormat, Printer, View, dump_ledger, dump_quarantine, print_captures};
 use crate::epoch::Batch;
 use crate::error::DumpError;
 use crate::ids::InputId;
 use crate::ledger::{LedgerEntry, QuarantineEntry};
-use crate::rows::{
-    AnchorRow, CaptureRow, LinkRow, OriginalCapture, PastVersion, TextCapture, TopRow, VersionLink,
-};
+use crate::rows::{AnchorRow, LinkRow, OriginalCapture, PastVersion, TextCapture, TopRow, VersionLink};
 use crate::takedown::Selector;
-use crate::views::captures::{KEY_BYTES_MAX, is_usable_key, text_hash};
-use crate::views::links::name_of;
+use crate::views::capture_key::{KEY_BYTES_MAX, is_usable_key};
+use crate::views::capture_row::text_hash;
+use crate::views::link_set::name_of;
 use crate::writer::RollBack;
 
 /// Everything that was ever applied.
@@ -645,25 +644,9 @@ impl Model {
     }
 
     fn dump_captures(&self, p: &mut Printer<'_>) -> Result<(), DumpError> {
-        let mut groups: BTreeMap<(&str, i64), Vec<CaptureRow>> = BTreeMap::new();
+        let mut groups: BTreeMap<(&str, i64), Vec<(String, Capture)>> = BTreeMap::new();
         for ((input, _), c) in &self.captures {
-            let row = CaptureRow {
-                url_key: c.url_key.clone(),
-                fetch_time_ms: c.fetch_time_ms,
-                url: c.url.clone(),
-                mime: c.mime.clone(),
-                status: c.status,
-                method: c.method.clone(),
-                digest: c.digest.clone(),
-                length: c.length,
-                offset: c.offset,
-                input: *input,
-                input_name: self.name(*input).to_owned(),
-                location: String::new(),
-                collection: String::new(),
-                kind: c.kind,
-                index_only: false,
-            };
+            let row = (self.name(*input).to_owned(), c.clone());
             groups.entry((&c.url_key, c.fetch_time_ms)).or_default().push(row);
         }
         groups
@@ -678,7 +661,7 @@ impl Model {
             p.row(&[
                 ("url_key", Cell::Text(key)),
                 ("url", Cell::Text(&c.url)),
-                ("fetch_time", Cell::Text(&date_time(c.fetch_time_ms))),
+                ("fetch_time", Cell::Time(c.fetch_time_ms)),
                 ("status", Cell::Number(u64::from(c.shown_status()))),
                 ("mime", Cell::Text(c.shown_mime())),
                 ("digest", Cell::Text(&c.digest)),
@@ -794,16 +777,7 @@ fn with_content(revisit: &Capture, input: InputId, original: &Capture) -> Option
     let mut links = links_of(original);
     links.retain(|link| link.url_key != revisit.url_key);
     let mut now = Capture {
-        original: Some(Box::new(Original {
-            url_key: original.url_key.clone(),
-            fetch_time_ms: original.fetch_time_ms,
-            input: input.0,
-            offset: original.offset,
-            mime: original.mime.clone(),
-            status: original.status,
-            kind: original.kind,
-            digest: original.digest.clone(),
-        })),
+        original: Some(Box::new(Original::of(original, input.0))),
         ..revisit.clone()
     };
     if is_served(original) {

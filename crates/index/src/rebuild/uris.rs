@@ -18,7 +18,7 @@ use crate::views::inlinks::{self, Sources};
 use crate::views::sources::{self, SourceId};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::{self, Counts, INLINE_MAX, UriState};
-use crate::views::{captures, links, version_row};
+use crate::views::{capture_key, links, version_row};
 
 /// Size of a source's number in sortable form.
 const ID_BYTES: usize = 12;
@@ -190,7 +190,7 @@ impl Uris<'_, '_, '_> {
         let (cut, failed) = (self.cut, scratch(self.dir));
         let mut captured = Peeked::of(cut.iter(Table::Captures).map(|row| {
             let (key, _) = row?;
-            let url_key = cut.decode(Table::Captures, &key, captures::url_key_of_row(&key))?;
+            let url_key = cut.decode(Table::Captures, &key, capture_key::url_key_of_row(&key))?;
             Ok((url_key.to_vec(), ()))
         }))?;
         let mut versions = Peeked::of(cut.iter(Table::Versions).map(|row| {

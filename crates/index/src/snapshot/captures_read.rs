@@ -1,13 +1,14 @@
 //! Captures of a snapshot in order, forward and backward.
 
-use super::Snapshot;
+use super::{Covering, Snapshot};
 use crate::cut::{Row, Rows, after_prefix};
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::rows::{CaptureRow, KeyRange};
 use crate::tables::Table;
+use crate::views::capture_key::{is_of_key, key_prefix};
 use crate::views::captures;
-use crate::views::index_lines::{self, Covering};
+use crate::views::index_lines;
 use extract::IndexLine;
 
 /// Row keys of captures from `from` (inclusive) to `to` (exclusive).
@@ -28,7 +29,7 @@ impl Span {
             }
             KeyRange::Between(start, end) => (start.into_bytes(), Some(end.into_bytes()), None),
             KeyRange::Exact(url_key) => {
-                let from = captures::key_prefix(&url_key);
+                let from = key_prefix(&url_key);
                 let to = after_prefix(&from);
                 (from, to, Some(url_key))
             }
@@ -126,7 +127,7 @@ impl Captures {
                 self.rows.next()?
             };
             if let (Ok((key, _)), Some(exact)) = (&row, &self.exact)
-                && !captures::is_of_key(key, exact)
+                && !is_of_key(key, exact)
             {
                 continue;
             }
@@ -177,11 +178,7 @@ impl Captures {
             let Some((key, value)) = row.transpose()? else {
                 return Ok(None);
             };
-            if self
-                .exact
-                .as_ref()
-                .is_some_and(|exact| !captures::is_of_key(&key, exact))
-            {
+            if self.exact.as_ref().is_some_and(|exact| !is_of_key(&key, exact)) {
                 continue;
             }
             let decoded = index_lines::decode(&key, &value);
@@ -193,8 +190,7 @@ impl Captures {
     }
 
     fn row(&self, key: &[u8], value: &[u8]) -> Result<CaptureRow, SnapshotError> {
-        let stored = captures::decode(key, value);
-        let stored = self.snapshot.cut().decode(Table::Captures, key, stored)?;
+        let stored = captures::read_row(self.snapshot.cut(), key, value)?;
         self.snapshot.capture_row(stored)
     }
 }

@@ -6,13 +6,14 @@ use super::Snapshot;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::rows::{CaptureRow, PastVersion};
-use crate::views::{captures, past, texts, versions};
+use crate::views::capture_row::{StoredCapture, text_hash};
+use crate::views::{captures, history, past, texts, versions};
 
 impl Snapshot {
     /// Returns when the current version of a key began (0 without one), and the past versions of
     /// the key, oldest first.
     pub fn history(&self, url_key: &str) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
-        let rows = past::rows(self.cut(), url_key)?;
+        let rows = captures::of_key(self.cut(), url_key)?;
         self.history_of(url_key, &rows)
     }
 
@@ -24,7 +25,7 @@ impl Snapshot {
         sees: &mut dyn FnMut(&CaptureRow) -> bool,
     ) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
         let mut seen = Vec::new();
-        for row in past::rows(self.cut(), url_key)? {
+        for row in captures::of_key(self.cut(), url_key)? {
             if self.sees_whole(&row, sees)? {
                 seen.push(row);
             }
@@ -35,11 +36,11 @@ impl Snapshot {
     fn history_of(
         &self,
         url_key: &str,
-        rows: &[captures::Stored],
+        rows: &[StoredCapture],
     ) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
         let current = versions::read(self.cut(), url_key)?;
         let labels = Labels::of(self, rows)?;
-        let history = past::history(
+        let history = history::history(
             &rows.iter().collect::<Vec<_>>(),
             current.map(|row| row.fetch_time_ms),
             &labels,
@@ -55,7 +56,7 @@ impl Snapshot {
             // The text of the current version, page or not, is stored only with that version.
             None => {
                 let current = texts::read(self.cut(), url_key)?;
-                Ok(current.filter(|found| captures::text_hash(found) == text))
+                Ok(current.filter(|found| text_hash(found) == text))
             }
         }
     }
@@ -67,9 +68,9 @@ pub(super) struct Labels(FxHashMap<InputId, String>);
 
 impl Labels {
     /// Reads the labels of the inputs of these captures.
-    pub(super) fn of(snapshot: &Snapshot, rows: &[captures::Stored]) -> Result<Labels, SnapshotError> {
+    pub(super) fn of(snapshot: &Snapshot, rows: &[StoredCapture]) -> Result<Labels, SnapshotError> {
         let mut labels = Labels::default();
-        let originals = rows.iter().filter_map(|row| row.original.as_ref());
+        let originals = rows.iter().filter_map(|row| row.capture.original.as_ref());
         let originals = originals.map(|original| InputId(original.input));
         for input in rows.iter().map(|row| row.input).chain(originals) {
             if let std::collections::hash_map::Entry::Vacant(unread) = labels.0.entry(input) {
@@ -80,7 +81,7 @@ impl Labels {
     }
 }
 
-impl past::Collections for Labels {
+impl history::Collections for Labels {
     fn collection_of(&self, input: InputId) -> &str {
         self.0.get(&input).map_or("", String::as_str)
     }

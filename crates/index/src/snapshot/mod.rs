@@ -1,9 +1,11 @@
 //! One consistent cut, and the answers made from it.
 
 mod captures_read;
+mod covering;
 mod history;
 mod linking;
 mod past_links;
+mod shown;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -14,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 pub use captures_read::Captures;
 use captures_read::Span;
+pub(crate) use covering::Covering;
 pub use linking::LinkingVersions;
 pub use past_links::When;
 
@@ -31,17 +34,15 @@ use crate::rows::{
     AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, OriginalCapture, PageRow, TextCapture, TopRow,
     Totals, UriRow,
 };
-use crate::shown::{self, ShownPage};
 use crate::tables::Table;
-use crate::views::index_lines;
+use crate::views::capture_key::{CapturePosition, key_prefix, time_prefix};
+use crate::views::capture_row::StoredCapture;
+use crate::views::order::confirms;
 use crate::views::rankings::{Ranked, Scope};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::Counts;
 use crate::views::version_row::{self, VersionRow};
-use crate::views::{
-    captures, changes, domains, links, originals, past_links as past_link_views, rankings, texts, uris,
-    versions,
-};
+use crate::views::{captures, changes, domains, links, originals, rankings, texts, uris, versions};
 use extract::IndexLine;
 
 /// One consistent cut of an archive: all its answers belong to the same epoch. Cheap to clone.
@@ -157,8 +158,8 @@ impl Snapshot {
     }
 
     /// Returns the original of a capture, if it has one.
-    fn original_of(&self, stored: &captures::Stored) -> Result<Option<OriginalCapture>, SnapshotError> {
-        let Some(original) = &stored.original else {
+    fn original_of(&self, stored: &StoredCapture) -> Result<Option<OriginalCapture>, SnapshotError> {
+        let Some(original) = &stored.capture.original else {
             return Ok(None);
         };
         let collection = self.input(InputId(original.input))?.collection.clone();
@@ -174,20 +175,20 @@ impl Snapshot {
         if capture.kind != CaptureKind::Revisit {
             return Ok(None);
         }
-        let place = captures::CapturePosition {
+        let place = CapturePosition {
             fetch_time_ms: capture.fetch_time_ms,
             input: capture.input,
             offset: capture.offset,
         };
         let stored = captures::at(self.cut(), &capture.url_key, &place)?;
-        match stored.and_then(|stored| stored.original) {
+        match stored.and_then(|stored| stored.capture.original) {
             Some(original) => self.capture_of(&original),
             None => Ok(None),
         }
     }
 
     fn capture_of(&self, original: &Original) -> Result<Option<CaptureRow>, SnapshotError> {
-        let place = captures::CapturePosition {
+        let place = CapturePosition {
             fetch_time_ms: original.fetch_time_ms,
             input: InputId(original.input),
             offset: original.offset,
@@ -200,13 +201,13 @@ impl Snapshot {
     /// one too.
     fn sees_whole(
         &self,
-        stored: &captures::Stored,
+        stored: &StoredCapture,
         sees: &mut dyn FnMut(&CaptureRow) -> bool,
     ) -> Result<bool, SnapshotError> {
         if !sees(&self.capture_row(stored.clone())?) {
             return Ok(false);
         }
-        let Some(original) = &stored.original else {
+        let Some(original) = &stored.capture.original else {
             return Ok(true);
         };
         Ok(self.capture_of(original)?.is_some_and(|original| sees(&original)))
@@ -253,13 +254,13 @@ impl Snapshot {
         fetch_time_ms: i64,
         sees: &mut dyn FnMut(&CaptureRow) -> bool,
     ) -> Result<i64, SnapshotError> {
-        for capture in self.captures_backwards(url_key) {
-            let capture = capture?;
-            if capture.fetch_time_ms <= fetch_time_ms {
+        for stored in self.captures_backwards(url_key) {
+            let stored = stored?;
+            let time_ms = stored.capture.fetch_time_ms;
+            if time_ms <= fetch_time_ms {
                 break;
             }
-            let time_ms = capture.fetch_time_ms;
-            if capture.confirms() && sees(&self.capture_row(capture)?) {
+            if confirms(&stored.capture) && sees(&self.capture_row(stored)?) {
                 return Ok(time_ms);
             }
         }
@@ -272,17 +273,15 @@ impl Snapshot {
             Some(text) => Some(TextCapture {
                 digest: text.digest.clone(),
                 collection: self.input(text.input)?.collection.clone(),
-                mime: versions::text_mime(self.cut(), url_key, &row, text)?,
+                mime: captures::text_mime(self.cut(), url_key, &row, text)?,
             }),
             None => None,
         };
         let original = match row.kind {
-            CaptureKind::Revisit => {
-                match captures::at(self.cut(), url_key, &past_link_views::place_of(&row))? {
-                    Some(stored) => self.original_of(&stored)?,
-                    None => None,
-                }
-            }
+            CaptureKind::Revisit => match captures::at(self.cut(), url_key, &row.position())? {
+                Some(stored) => self.original_of(&stored)?,
+                None => None,
+            },
             _ => None,
         };
         Ok(PageRow {
@@ -294,16 +293,15 @@ impl Snapshot {
     fn captures_backwards(
         &self,
         url_key: &str,
-    ) -> impl Iterator<Item = Result<captures::Stored, SnapshotError>> {
+    ) -> impl Iterator<Item = Result<StoredCapture, SnapshotError>> {
         self.cut()
-            .prefix(Table::Captures, &captures::key_prefix(url_key))
+            .prefix(Table::Captures, &key_prefix(url_key))
             .rev()
             .map(|row| {
                 let (key, value) = row?;
-                self.cut()
-                    .decode(Table::Captures, &key, captures::decode(&key, &value))
+                captures::read_row(self.cut(), &key, &value)
             })
-            .filter(move |row| row.as_ref().map_or(true, |row| row.url_key == url_key))
+            .filter(move |row| row.as_ref().map_or(true, |row| row.capture.url_key == url_key))
     }
 
     /// Returns the keys of all versions, sorted bytewise, and whether each is a page or document.
@@ -339,11 +337,6 @@ impl Snapshot {
             Some(row) if row.has_content() && row.text.is_some() => texts::read(self.cut(), url_key),
             _ => Ok(None),
         }
-    }
-
-    /// Returns the data of a page that search results show.
-    pub fn shown(&self, url_key: &str) -> Result<ShownPage, SnapshotError> {
-        shown::read(self.cut(), self.epoch(), url_key)
     }
 
     /// Returns whether a URL key is captured, and the counts of links to it.
@@ -478,7 +471,7 @@ impl Snapshot {
         url_key: &str,
         time_ms: i64,
     ) -> Result<Vec<CaptureRow>, SnapshotError> {
-        let stored = index_lines::captures_within(self, url_key, time_ms.div_euclid(1000))?;
+        let stored = covering::captures_within(self, url_key, time_ms.div_euclid(1000))?;
         stored
             .into_iter()
             .map(|stored| self.capture_row(stored))
@@ -495,7 +488,7 @@ impl Snapshot {
         url_key: &str,
         time_ms: i64,
     ) -> Result<Vec<(InputId, IndexLine)>, SnapshotError> {
-        index_lines::lines_within(self, url_key, time_ms.div_euclid(1000))
+        covering::lines_within(self, url_key, time_ms.div_euclid(1000))
     }
 
     /// Returns the URL that a URL key is an alias of, from the newest index of a collection (of any
@@ -533,7 +526,7 @@ impl Snapshot {
     /// Returns a cursor between the captures of a URL key before a time and those from that time
     /// on.
     pub fn captures_cursor_at(url_key: &str, fetch_time_ms: i64) -> Vec<u8> {
-        captures::time_prefix(url_key, fetch_time_ms)
+        time_prefix(url_key, fetch_time_ms)
     }
 
     fn captures_of(&self, span: Span, reversed: bool) -> Captures {
@@ -559,23 +552,26 @@ impl Snapshot {
             .collect()
     }
 
-    pub(crate) fn capture_row(&self, stored: captures::Stored) -> Result<CaptureRow, SnapshotError> {
-        let input = self.input(stored.input)?;
+    pub(crate) fn capture_row(&self, stored: StoredCapture) -> Result<CaptureRow, SnapshotError> {
+        let StoredCapture {
+            input: id, capture, ..
+        } = stored;
+        let input = self.input(id)?;
         Ok(CaptureRow {
-            url_key: stored.url_key,
-            fetch_time_ms: stored.fetch_time_ms,
-            url: stored.url,
-            mime: stored.mime,
-            status: stored.status,
-            method: stored.method,
-            digest: stored.digest,
-            length: stored.length,
-            offset: stored.offset,
-            input: stored.input,
+            url_key: capture.url_key,
+            fetch_time_ms: capture.fetch_time_ms,
+            url: capture.url,
+            mime: capture.mime,
+            status: capture.status,
+            method: capture.method,
+            digest: capture.digest,
+            length: capture.length,
+            offset: capture.offset,
+            input: id,
             input_name: input.input.clone(),
             location: input.location.clone(),
             collection: input.collection.clone(),
-            kind: stored.kind,
+            kind: capture.kind,
             index_only: false,
         })
     }

@@ -8,10 +8,10 @@ use super::{Snapshot, link_row};
 use crate::domain_of::DomainOf;
 use crate::error::SnapshotError;
 use crate::rows::{CaptureRow, VersionLink};
-use crate::views::captures::Stored;
-use crate::views::links_name::LinksName;
+use crate::views::capture_row::StoredCapture;
+use crate::views::link_set::LinksName;
 use crate::views::version_row::VersionRow;
-use crate::views::{links, past, past_links, uris, versions};
+use crate::views::{captures, links, past_links, uris, versions};
 
 /// Which versions of a page are searched for a link.
 #[derive(Clone, Copy)]
@@ -54,8 +54,8 @@ impl Snapshot {
         sees: Option<&mut dyn FnMut(&CaptureRow) -> bool>,
     ) -> Result<Option<VersionLink>, SnapshotError> {
         let version = versions::read(self.cut(), source_key)?;
-        let mut rows = past::rows(self.cut(), source_key)?;
-        let all: Vec<&Stored> = rows.iter().collect();
+        let mut rows = captures::of_key(self.cut(), source_key)?;
+        let all: Vec<&StoredCapture> = rows.iter().collect();
         let current = past_links::current_name((&all, version.as_ref()));
         if let Some(sees) = sees {
             let mut seen = Vec::with_capacity(rows.len());
@@ -92,11 +92,15 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn find(&mut self, moments: &[&Stored], when: When<'_>) -> Result<Option<VersionLink>, SnapshotError> {
+    fn find(
+        &mut self,
+        moments: &[&StoredCapture],
+        when: When<'_>,
+    ) -> Result<Option<VersionLink>, SnapshotError> {
         let last = match when {
             When::Ever => self.first_with_link(moments.iter().rev().copied())?,
             When::At(holds) => {
-                let was = moments.iter().rposition(|row| holds(row.fetch_time_ms));
+                let was = moments.iter().rposition(|row| holds(row.capture.fetch_time_ms));
                 let was = was.map(|index| moments[index]);
                 self.first_with_link(was.into_iter())?
             }
@@ -108,24 +112,24 @@ impl Reader<'_> {
             Some(newest) => self.link(newest)?.is_some(),
             None => false,
         };
+        let capture = &row.capture;
         Ok(Some(VersionLink {
             link: link_row(&mut DomainOf::default(), self.source_key, link),
-            source_url: row.url.clone(),
-            source_title: row
-                .content
-                .as_ref()
+            source_url: capture.url.clone(),
+            source_title: capture
+                .content()
                 .map(|content| content.title.clone())
                 .unwrap_or_default(),
-            fetch_time_ms: row.fetch_time_ms,
-            first_ms: first.map_or(row.fetch_time_ms, |(first, _)| first.fetch_time_ms),
+            fetch_time_ms: capture.fetch_time_ms,
+            first_ms: first.map_or(capture.fetch_time_ms, |(first, _)| first.capture.fetch_time_ms),
             is_current,
         }))
     }
 
     fn first_with_link<'r>(
         &mut self,
-        rows: impl Iterator<Item = &'r Stored>,
-    ) -> Result<Option<(&'r Stored, Link)>, SnapshotError> {
+        rows: impl Iterator<Item = &'r StoredCapture>,
+    ) -> Result<Option<(&'r StoredCapture, Link)>, SnapshotError> {
         for row in rows {
             if let Some(link) = self.link(row)? {
                 return Ok(Some((row, link)));
@@ -134,12 +138,12 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    fn is_current(&self, row: &Stored) -> bool {
+    fn is_current(&self, row: &StoredCapture) -> bool {
         self.version
-            .is_some_and(|version| past_links::place_of(version) == row.place())
+            .is_some_and(|version| version.position() == row.position())
     }
 
-    fn link(&mut self, row: &Stored) -> Result<Option<Link>, SnapshotError> {
+    fn link(&mut self, row: &StoredCapture) -> Result<Option<Link>, SnapshotError> {
         let cut = self.snapshot.cut();
         let is_current = self.is_current(row);
         if let Some(name) = row.links

@@ -8,7 +8,7 @@ use extract::{Capture, CaptureKind, Link, Page};
 
 use crate::model::Model;
 use crate::tables::Table;
-use crate::views::captures::text_hash;
+use crate::views::capture_row::text_hash;
 use crate::{
     AnchorRow, Batch, CaptureRow, DumpFormat, Epoch, EpochReport, Fingerprints, Index, InputId,
     InputProgress, InputState, LedgerEntry, PageChange, PastVersion, Recount, RollBack, Selector, Settings,

@@ -11,18 +11,18 @@
 //! index or the file is loaded first, and a line is shown again after the capture has been removed.
 
 use extract::IndexLine;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codec::{self, Corrupt, Reader};
-use crate::cut::{Cut, Rows};
+use crate::cut::Cut;
 use crate::epoch::Arrival;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::rows::CaptureRow;
-use crate::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::url_code;
-use crate::views::captures::{self, Stored};
+use crate::views::capture_key;
+use crate::views::capture_row::{get_digest, put_digest};
+use crate::views::originals::is_known;
 use crate::write::Write;
 use format::file_name::base_name;
 
@@ -86,7 +86,7 @@ pub(crate) fn apply(
 }
 
 pub(crate) fn row_key(input: InputId, line: &IndexLine) -> Vec<u8> {
-    captures::row_key(&line.url_key, line.fetch_time_ms, input, line.offset)
+    capture_key::row_key(&line.url_key, line.fetch_time_ms, input, line.offset)
 }
 
 fn encode(line: &IndexLine) -> Vec<u8> {
@@ -99,7 +99,7 @@ fn encode(line: &IndexLine) -> Vec<u8> {
         codec::put_varint(&mut out, number);
     }
     url_code::put(&mut out, &line.url_key, &line.url, 0);
-    captures::put_digest(&mut out, &line.digest);
+    put_digest(&mut out, &line.digest);
     codec::put_bytes(&mut out, line.mime.as_bytes());
     codec::put_bytes(&mut out, line.filename.as_bytes());
     if let Some(target) = &line.alias_of {
@@ -109,7 +109,7 @@ fn encode(line: &IndexLine) -> Vec<u8> {
 }
 
 pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), Corrupt> {
-    let (url_key, place) = captures::split_key(key)?;
+    let (url_key, place) = capture_key::split_key(key)?;
     let url_key = codec::to_text(url_key)?;
     let is_alias = value.first() == Some(&ALIAS);
     let mut r = Reader::versioned(value, if is_alias { ALIAS } else { CAPTURE })?;
@@ -121,7 +121,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), C
         fetch_time_ms: place.fetch_time_ms,
         url,
         status,
-        digest: captures::get_digest(&mut r)?,
+        digest: get_digest(&mut r)?,
         mime: r.str()?.to_owned(),
         filename: r.str()?.to_owned(),
         record_offset,
@@ -133,146 +133,17 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), C
     Ok((place.input, line))
 }
 
-/// Decides which lines are covered. Caches the data of the last moment, so that the lines of one
-/// moment are read once.
-#[derive(Default)]
-pub(crate) struct Covering {
-    moment: Option<Moment>,
-}
-
-impl Covering {
-    pub(crate) fn covers(
-        &mut self,
-        snapshot: &Snapshot,
-        input: InputId,
-        line: &IndexLine,
-    ) -> Result<bool, SnapshotError> {
-        let second = line.fetch_time_ms.div_euclid(1000);
-        if let Some(moment) = &self.moment
-            && (moment.second, moment.url_key.as_str()) == (second, line.url_key.as_str())
-        {
-            return Ok(moment.covers(input, line));
-        }
-        let moment = Moment::read(snapshot, &line.url_key, second)?;
-        let covers = moment.covers(input, line);
-        self.moment = Some(moment);
-        Ok(covers)
-    }
-}
-
 /// The base name of a file, and an offset in it.
-type FilePlace = (String, u64);
+pub(crate) type FilePlace = (String, u64);
 
-/// Position of a line among those of its key: time, input, offset in it.
-type LinePlace = (i64, InputId, u64);
-
-/// The captures and lines of one URL key and second.
-struct Moment {
-    url_key: String,
-    second: i64,
-    /// Places of captures: base name of the file, and offset.
-    places: FxHashSet<FilePlace>,
-    /// URLs and digests of captures.
-    contents: FxHashSet<(String, String)>,
-    /// The first line of each collection for each place.
-    first: FxHashMap<(String, FilePlace), LinePlace>,
-    /// The collections of the inputs.
-    collections: FxHashMap<InputId, String>,
-}
-
-impl Moment {
-    fn read(snapshot: &Snapshot, url_key: &str, second: i64) -> Result<Moment, SnapshotError> {
-        let mut moment = Moment {
-            url_key: url_key.to_owned(),
-            second,
-            places: FxHashSet::default(),
-            contents: FxHashSet::default(),
-            first: FxHashMap::default(),
-            collections: FxHashMap::default(),
-        };
-        for stored in captures_within(snapshot, url_key, second)? {
-            let name = file_name(&snapshot.input(stored.input)?.input);
-            moment.places.insert((name, stored.offset));
-            moment.contents.insert((stored.url, stored.digest));
-        }
-        for (input, line) in lines_within(snapshot, url_key, second)? {
-            let collection = snapshot.input(input)?.collection.clone();
-            let at = (line.fetch_time_ms, input, line.offset);
-            let place = (collection.clone(), place_of(&line));
-            moment.first.entry(place).or_insert(at);
-            moment.collections.insert(input, collection);
-        }
-        Ok(moment)
-    }
-
-    fn covers(&self, input: InputId, line: &IndexLine) -> bool {
-        let place = place_of(line);
-        let is_recorded = self.places.contains(&place)
-            || is_known(&line.digest) && self.contents.contains(&(line.url.clone(), line.digest.clone()));
-        if is_recorded {
-            return true;
-        }
-        let this = (line.fetch_time_ms, input, line.offset);
-        let collection = self.collections.get(&input).cloned().unwrap_or_default();
-        self.first
-            .get(&(collection, place))
-            .is_some_and(|first| *first < this)
-    }
-}
-
-/// Returns the captures of a URL key within a second.
-pub(crate) fn captures_within(
-    snapshot: &Snapshot,
-    url_key: &str,
-    second: i64,
-) -> Result<Vec<Stored>, SnapshotError> {
-    let cut = snapshot.cut();
-    let mut within = Vec::new();
-    for row in rows_within(snapshot, Table::Captures, url_key, second) {
-        let (key, value) = row?;
-        if captures::is_of_key(&key, url_key) {
-            within.push(cut.decode(Table::Captures, &key, captures::decode(&key, &value))?);
-        }
-    }
-    Ok(within)
-}
-
-/// Returns the lines of a URL key within a second, covered or not, in the order of their rows.
-pub(crate) fn lines_within(
-    snapshot: &Snapshot,
-    url_key: &str,
-    second: i64,
-) -> Result<Vec<(InputId, IndexLine)>, SnapshotError> {
-    let cut = snapshot.cut();
-    let mut within = Vec::new();
-    for row in rows_within(snapshot, Table::IndexLines, url_key, second) {
-        let (key, value) = row?;
-        if captures::is_of_key(&key, url_key) {
-            within.push(cut.decode(Table::IndexLines, &key, decode(&key, &value))?);
-        }
-    }
-    Ok(within)
-}
-
-fn rows_within(snapshot: &Snapshot, table: Table, url_key: &str, second: i64) -> Rows {
-    let from = captures::time_prefix(url_key, second.saturating_mul(1000));
-    let to = captures::time_prefix(url_key, second.saturating_add(1).saturating_mul(1000));
-    snapshot.cut().range(table, &from, &to)
-}
-
-fn place_of(line: &IndexLine) -> FilePlace {
+pub(crate) fn place_of(line: &IndexLine) -> FilePlace {
     (file_name(&line.filename), line.record_offset)
 }
 
 /// Returns the base name of a file, without the suffix of a file that is still being written.
-fn file_name(name: &str) -> String {
+pub(crate) fn file_name(name: &str) -> String {
     let base = base_name(name);
     base.strip_suffix(".open").unwrap_or(base).to_owned()
-}
-
-/// Two captures with an unknown digest must not count as equal.
-fn is_known(digest: &str) -> bool {
-    !digest.is_empty() && digest != "-"
 }
 
 #[cfg(test)]

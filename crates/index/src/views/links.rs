@@ -11,42 +11,26 @@
 //! | 1 | version: 1 |
 //! | varint, varint | the source's number: epoch, place |
 //!
-//! The rest may be packed, see [`crate::packed`]; unpacked it is:
-//!
-//! | bytes | content |
-//! |---|---|
-//! | 1 | version: 1 |
-//! | varint | number of links |
-//! | per link: varint, varint, n | target key: length shared with the previous, rest |
-//! | | target URL, see `url_code`; bit 4: nofollow, bit 5: an anchor follows |
-//! | varint, n | with bit 5: anchor |
+//! The rest is a [`link_set`], which may be packed, see [`crate::packed`].
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use extract::{Capture, Link};
+use extract::Link;
 
-use crate::codec::{self, Corrupt, Reader};
+use crate::codec::{Corrupt, Reader};
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::Epoch;
 use crate::packed::{self, Dictionary, Packer};
 use crate::tables::Table;
-use crate::url_code;
-use crate::views::captures::is_usable_key;
-use crate::views::links_name::{self, LinksName};
-use crate::views::order::{is_eligible, page_of};
+use crate::views::link_set;
 use crate::views::sources::{self, Numbering, SourceId};
 use crate::views::version_change::VersionChange;
 use crate::write::Write;
 
 /// First byte of a stored row, followed by the number of its source.
 const HEAD_VERSION: u8 = 1;
-
-/// First byte of the rest, unless it is packed.
-const ROW_VERSION: u8 = 1;
-const NOFOLLOW: u8 = 0x10;
-const HAS_ANCHOR: u8 = 0x20;
 
 /// A link that a source gained or lost, or whose anchor text changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +84,7 @@ pub(crate) fn apply(
             _ => cut.get(Table::Links, key)?,
         };
         let before = stored.as_deref().map(|row| unpack(cut, key, row)).transpose()?;
-        let after = encode(&links);
+        let after = link_set::encode(&links);
         let id = match &before {
             None if links.is_empty() => continue,
             // Crawled again with the same links: nothing changes.
@@ -116,7 +100,7 @@ pub(crate) fn apply(
             rows.push((source, after));
         }
         let old = match &before {
-            Some((_, row)) => cut.decode(Table::Links, key, decode_anchors(row))?,
+            Some((_, row)) => cut.decode(Table::Links, key, link_set::decode_anchors(row))?,
             None => Vec::new(),
         };
         diff(source, old, links, &mut changes);
@@ -158,64 +142,6 @@ fn diff(source: u32, old: Vec<(String, String)>, new: Vec<Link>, changes: &mut V
     changes.extend(old.map(|(gone, anchor)| change(gone, Some(anchor), None)));
 }
 
-/// Returns the name of the links that a capture has if it becomes current; `None` without links.
-pub(crate) fn name_of(capture: &Capture) -> Option<LinksName> {
-    row_of(capture).map(|row| links_name::name_of_row(&row))
-}
-
-/// Returns these links as encoded by [`encode`].
-pub(crate) fn row_of(capture: &Capture) -> Option<Vec<u8>> {
-    if !is_eligible(capture) {
-        return None;
-    }
-    let links: &[Link] = match page_of(capture) {
-        Some(page) => &page.links,
-        None if (300..400).contains(&capture.shown_status()) => capture.redirect.as_slice(),
-        None => &[],
-    };
-    let is_kept = |link: &&Link| link.url_key != capture.url_key && is_usable_key(&link.url_key);
-    let mut links: Vec<&Link> = links.iter().filter(is_kept).collect();
-    // Must agree with `versions::take_links`, which moves the links out.
-    links.sort_by(|a, b| a.url_key.as_bytes().cmp(b.url_key.as_bytes()));
-    links.dedup_by(|later, first| later.url_key == first.url_key);
-    (!links.is_empty()).then(|| encode(&links))
-}
-
-fn encode(links: &[impl Borrow<Link>]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(8 + links.len() * 64);
-    out.push(ROW_VERSION);
-    codec::put_varint(&mut out, links.len() as u64);
-    let mut previous: &[u8] = b"";
-    for link in links.iter().map(Borrow::borrow) {
-        codec::put_front_coded(&mut out, previous, link.url_key.as_bytes());
-        previous = link.url_key.as_bytes();
-        let nofollow = if link.nofollow { NOFOLLOW } else { 0 };
-        let anchor = if link.anchor.is_empty() { 0 } else { HAS_ANCHOR };
-        url_code::put(&mut out, &link.url_key, &link.url, nofollow | anchor);
-        if !link.anchor.is_empty() {
-            codec::put_bytes(&mut out, link.anchor.as_bytes());
-        }
-    }
-    out
-}
-
-/// Decodes only target keys and anchor texts.
-pub(crate) fn decode_anchors(row: &[u8]) -> Result<Vec<(String, String)>, Corrupt> {
-    let mut r = Reader::versioned(row, ROW_VERSION)?;
-    let count = r.varint()?;
-    let mut targets = Vec::new();
-    let mut key = Vec::new();
-    for _ in 0..count {
-        r.front_coded(&mut key)?;
-        let anchor = match url_code::skip(&mut r)? & HAS_ANCHOR {
-            0 => "",
-            _ => r.str()?,
-        };
-        targets.push((codec::to_text(&key)?, anchor.to_owned()));
-    }
-    Ok(targets)
-}
-
 /// Writes rows with the numbers of their sources. Packs them if the archive has a dictionary, or if
 /// there are enough rows to train one.
 fn put(
@@ -255,7 +181,7 @@ pub(crate) fn split_head(stored: &[u8]) -> Result<(SourceId, &[u8]), Corrupt> {
     Ok((source, r.rest()))
 }
 
-/// Returns the number of the source, and the row as encoded by [`encode`].
+/// Returns the number of the source, and the row as a [`link_set`].
 fn unpack<'r>(cut: &Cut, key: &[u8], stored: &'r [u8]) -> Result<(SourceId, Cow<'r, [u8]>), SnapshotError> {
     let dictionary = cut.link_dictionary().map(Arc::as_ref);
     let unpacked =
@@ -271,36 +197,7 @@ pub(crate) fn read_row(
     wanted: impl FnMut(&[u8]) -> bool,
 ) -> Result<Vec<Link>, SnapshotError> {
     let (_, row) = unpack(cut, key, stored)?;
-    cut.decode(Table::Links, key, decode(&row, wanted))
-}
-
-/// Returns the links of an encoded row whose target key satisfies `wanted`.
-pub(crate) fn decode(row: &[u8], mut wanted: impl FnMut(&[u8]) -> bool) -> Result<Vec<Link>, Corrupt> {
-    let mut r = Reader::versioned(row, ROW_VERSION)?;
-    let count = r.varint()?;
-    let mut links = Vec::new();
-    let mut key = Vec::new();
-    for _ in 0..count {
-        r.front_coded(&mut key)?;
-        if !wanted(&key) {
-            if url_code::skip(&mut r)? & HAS_ANCHOR != 0 {
-                r.bytes()?;
-            }
-            continue;
-        }
-        let url_key = codec::to_text(&key)?;
-        let (url, flags) = url_code::get(&mut r, &url_key)?;
-        let anchor = if flags & HAS_ANCHOR == 0 { "" } else { r.str()? };
-        links.push(Link {
-            url_key,
-            url,
-            anchor: anchor.to_owned(),
-            nofollow: flags & NOFOLLOW != 0,
-            // Not stored, because no view shows it.
-            kind: Default::default(),
-        });
-    }
-    Ok(links)
+    cut.decode(Table::Links, key, link_set::decode(&row, wanted))
 }
 
 /// Returns the links of one source whose target key satisfies `wanted`, sorted by target.
@@ -315,7 +212,7 @@ pub(crate) fn read(
     }
 }
 
-/// Returns the row of one source as encoded by [`encode`]; `None` if it has no links.
+/// Returns the row of one source as a [`link_set`]; `None` if it has no links.
 pub(crate) fn read_encoded(cut: &Cut, source_key: &str) -> Result<Option<Vec<u8>>, SnapshotError> {
     let key = source_key.as_bytes();
     let stored = cut.get(Table::Links, key)?;
@@ -339,17 +236,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn rows_come_back(rows in proptest::collection::btree_map("[a-c]{1,4}", ("[x ]{0,3}", any::<bool>()), 0..9)) {
-            let links: Vec<Link> = rows.iter().map(|(k, (a, n))| link(k, a, *n)).collect();
-            let row = encode(&links);
-            prop_assert_eq!(decode(&row, |_| true).unwrap(), links.clone());
-            let said = rows.iter().map(|(k, (a, _))| (k.clone(), a.clone())).collect::<Vec<_>>();
-            prop_assert_eq!(decode_anchors(&row).unwrap(), said);
-            let only = links.iter().filter(|l| l.url_key == "a").cloned().collect::<Vec<_>>();
-            prop_assert_eq!(decode(&row, |k| k == b"a").unwrap(), only);
-        }
-
         #[test]
         fn the_difference_leads_from_old_to_new(
             old in proptest::collection::btree_map("[a-c]{1,3}", "[xy]?", 0..9),

@@ -5,13 +5,16 @@
 //! epoch.
 
 pub(crate) mod anchors;
+pub(crate) mod capture_key;
+pub(crate) mod capture_row;
 pub(crate) mod captures;
 pub(crate) mod changes;
 pub(crate) mod domains;
+pub(crate) mod history;
 pub(crate) mod index_lines;
 pub(crate) mod inlinks;
+pub(crate) mod link_set;
 pub(crate) mod links;
-pub(crate) mod links_name;
 pub(crate) mod order;
 pub(crate) mod originals;
 pub(crate) mod past;

@@ -14,18 +14,18 @@
 
 use std::collections::BTreeSet;
 
-use extract::{Capture, Link};
+use extract::Link;
 
 use crate::cut::{Cut, after_prefix};
 use crate::error::SnapshotError;
-use crate::ids::InputId;
 use crate::packed::{self, Packer};
 use crate::tables::Table;
-use crate::views::captures::{CapturePosition, Stored};
+use crate::views::capture_row::StoredCapture;
+use crate::views::history::{Collections, content_order, is_of_one_moment};
+use crate::views::link_set::{self, LinksName};
 use crate::views::links;
-use crate::views::links_name::{self, LinksName};
-use crate::views::order::is_eligible_row;
-use crate::views::past::{Collections, content_order};
+use crate::views::order::is_eligible;
+use crate::views::version_change::PastUpdate;
 use crate::views::version_row::VersionRow;
 use crate::write::Write;
 
@@ -46,153 +46,132 @@ impl LazyPacker {
 }
 
 /// The captures of a key, and its current version.
-pub(crate) type Of<'a> = (&'a [&'a Stored], Option<&'a VersionRow>);
-
-/// A key whose captures changed.
-pub(crate) struct PastLinksUpdate<'a> {
-    pub(crate) url_key: &'a str,
-    pub(crate) before: Of<'a>,
-    pub(crate) now: Of<'a>,
-    /// The links of the new version, if they may have changed.
-    pub(crate) links: Option<&'a [Link]>,
-    /// New captures. The links of the new version are missing in them, because they have been moved
-    /// out.
-    pub(crate) group: &'a [(InputId, Capture)],
-}
+pub(crate) type Of<'a> = (&'a [&'a StoredCapture], Option<&'a VersionRow>);
 
 /// Target keys.
 type Targets = BTreeSet<String>;
 
-impl PastLinksUpdate<'_> {
-    /// Stores the links of versions that became past, and removes sets that no capture has any
-    /// longer.
-    pub(crate) fn apply(
-        &self,
-        cut: &Cut,
-        write: &mut Write<'_>,
-        packer: &mut LazyPacker,
-    ) -> Result<(), SnapshotError> {
-        let (had, has) = (names_of(self.before), names_of(self.now));
-        if had.is_empty() && has.is_empty() {
-            return Ok(());
-        }
-        let (was, is) = (current_name(self.before), current_name(self.now));
-        if had == has && (self.links.is_none() || (is.is_some() && was == is)) {
-            return Ok(());
-        }
-        let row_before = match self.before.1 {
-            Some(version) if version.links > 0 => links::read_encoded(cut, self.url_key)?,
-            _ => None,
+/// Stores the links of versions that became past, and removes sets that no capture has any longer.
+/// `before` and `after` are the captures of the key.
+pub(crate) fn apply(
+    update: &PastUpdate<'_>,
+    (before, after): (&[&StoredCapture], &[&StoredCapture]),
+    cut: &Cut,
+    write: &mut Write<'_>,
+    packer: &mut LazyPacker,
+) -> Result<(), SnapshotError> {
+    let url_key = update.url_key;
+    let (before, after) = ((before, update.before), (after, update.now));
+    let (had, has) = (names_of(before), names_of(after));
+    if had.is_empty() && has.is_empty() {
+        return Ok(());
+    }
+    let (was, is) = (current_name(before), current_name(after));
+    if had == has && (update.links.is_none() || (is.is_some() && was == is)) {
+        return Ok(());
+    }
+    let row_before = match update.before {
+        Some(version) if version.links > 0 => links::read_encoded(cut, url_key)?,
+        _ => None,
+    };
+    let mut added = Targets::new();
+    for &name in has.difference(&had) {
+        let row = match &row_before {
+            Some(row) if was == Some(name) => Some(row.clone()),
+            _ => new_set(update, name),
         };
-        let mut added = Targets::new();
-        for &name in has.difference(&had) {
-            let row = match &row_before {
-                Some(row) if was == Some(name) => Some(row.clone()),
-                _ => self.added(name),
-            };
-            let Some(row) = row else {
-                tracing::debug!(
-                    url_key = self.url_key,
-                    "the links of a past version are not available"
-                );
-                continue;
-            };
-            let key = set_key(self.url_key, name);
-            added.extend(cut.decode(Table::PastLinks, &key, targets_of(&row))?);
-            write.put(Table::PastLinks, key, packer.pack(cut, &row));
-        }
-        for &name in had.difference(&has) {
-            write.remove(Table::PastLinks, set_key(self.url_key, name));
-        }
-        let targets_before = match &row_before {
-            Some(row) => cut.decode(Table::Links, self.url_key.as_bytes(), targets_of(row))?,
-            None => Targets::new(),
+        let Some(row) = row else {
+            tracing::debug!(url_key, "the links of a past version are not available");
+            continue;
         };
-        let targets_now = match self.links {
-            Some(links) => links.iter().map(|link| link.url_key.clone()).collect(),
-            None => targets_before.clone(),
-        };
-        // Every stored set stays or becomes current, and the set that was current stays or becomes
-        // stored: no link is lost, and no other sets need to be read.
-        let loses_nothing = had.difference(&has).all(|gone| is == Some(*gone))
-            && (self.links.is_none()
-                || targets_before.is_empty()
-                || was.is_some_and(|was| has.contains(&was) || is == Some(was)));
-        if loses_nothing {
-            self.add_rows(
-                cut,
-                write,
-                &added,
-                (&targets_before, &targets_now),
-                !had.is_empty(),
-            )
-        } else {
-            let kept = self.kept(cut, has.intersection(&had))?;
-            let now = &(&kept | &added) - &targets_now;
-            let before = &self.kept(cut, had.iter())? - &targets_before;
-            for target in &now - &before {
-                write.put(Table::PastInlinks, row_key(&target, self.url_key), []);
-            }
-            for target in &before - &now {
-                write.remove(Table::PastInlinks, row_key(&target, self.url_key));
-            }
-            Ok(())
-        }
+        let key = set_key(url_key, name);
+        added.extend(cut.decode(Table::PastLinks, &key, targets_of(&row))?);
+        write.put(Table::PastLinks, key, packer.pack(cut, &row));
     }
+    for &name in had.difference(&has) {
+        write.remove(Table::PastLinks, set_key(url_key, name));
+    }
+    let targets_before = match &row_before {
+        Some(row) => cut.decode(Table::Links, url_key.as_bytes(), targets_of(row))?,
+        None => Targets::new(),
+    };
+    let targets_now = match update.links {
+        Some(links) => links.iter().map(|link| link.url_key.clone()).collect(),
+        None => targets_before.clone(),
+    };
+    // Every stored set stays or becomes current, and the set that was current stays or becomes
+    // stored: no link is lost, and no other sets need to be read.
+    let loses_nothing = had.difference(&has).all(|gone| is == Some(*gone))
+        && (update.links.is_none()
+            || targets_before.is_empty()
+            || was.is_some_and(|was| has.contains(&was) || is == Some(was)));
+    if loses_nothing {
+        let targets = (&targets_before, &targets_now);
+        return add_rows(cut, write, url_key, &added, targets, !had.is_empty());
+    }
+    let kept = kept_targets(cut, url_key, has.intersection(&had))?;
+    let now = &(&kept | &added) - &targets_now;
+    let before = &kept_targets(cut, url_key, had.iter())? - &targets_before;
+    for target in &now - &before {
+        write.put(Table::PastInlinks, row_key(&target, url_key), []);
+    }
+    for target in &before - &now {
+        write.remove(Table::PastInlinks, row_key(&target, url_key));
+    }
+    Ok(())
+}
 
-    /// Adds rows for targets that only past versions link to now. Removes rows of targets that the
-    /// current version links to again.
-    fn add_rows(
-        &self,
-        cut: &Cut,
-        write: &mut Write<'_>,
-        added: &Targets,
-        (before, now): (&Targets, &Targets),
-        has_rows: bool,
-    ) -> Result<(), SnapshotError> {
-        for target in added.difference(now) {
-            let key = row_key(target, self.url_key);
-            if !(has_rows && cut.contains(Table::PastInlinks, &key)?) {
-                write.put(Table::PastInlinks, key, []);
-            }
+/// Adds rows for targets that only past versions link to now. Removes rows of targets that the
+/// current version links to again.
+fn add_rows(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    url_key: &str,
+    added: &Targets,
+    (before, now): (&Targets, &Targets),
+    has_rows: bool,
+) -> Result<(), SnapshotError> {
+    for target in added.difference(now) {
+        let key = row_key(target, url_key);
+        if !(has_rows && cut.contains(Table::PastInlinks, &key)?) {
+            write.put(Table::PastInlinks, key, []);
         }
-        for target in now.difference(before).filter(|_| has_rows) {
-            let key = row_key(target, self.url_key);
-            if cut.contains(Table::PastInlinks, &key)? {
-                write.remove(Table::PastInlinks, key);
-            }
-        }
-        Ok(())
     }
+    for target in now.difference(before).filter(|_| has_rows) {
+        let key = row_key(target, url_key);
+        if cut.contains(Table::PastInlinks, &key)? {
+            write.remove(Table::PastInlinks, key);
+        }
+    }
+    Ok(())
+}
 
-    /// Returns the new link set with this name.
-    fn added(&self, name: LinksName) -> Option<Vec<u8>> {
-        let rows = self
-            .group
-            .iter()
-            .filter_map(|(_, capture)| links::row_of(capture));
-        rows.into_iter().find(|row| links_name::name_of_row(row) == name)
-    }
+/// Returns the set of a new capture with this name.
+fn new_set(update: &PastUpdate<'_>, name: LinksName) -> Option<Vec<u8>> {
+    let captures = update.group.iter().map(|(_, capture)| capture);
+    captures
+        .filter_map(link_set::row_of)
+        .find(|row| link_set::name_of_row(row) == name)
+}
 
-    /// Returns the targets of stored sets.
-    fn kept<'n>(
-        &self,
-        cut: &Cut,
-        names: impl Iterator<Item = &'n LinksName>,
-    ) -> Result<Targets, SnapshotError> {
-        let mut targets = Targets::new();
-        for name in names {
-            let key = set_key(self.url_key, *name);
-            if let Some(value) = cut.get(Table::PastLinks, &key)? {
-                targets.extend(cut.decode(Table::PastLinks, &key, unpacked_targets(cut, &value))?);
-            }
+/// Returns the targets of stored sets.
+fn kept_targets<'n>(
+    cut: &Cut,
+    url_key: &str,
+    names: impl Iterator<Item = &'n LinksName>,
+) -> Result<Targets, SnapshotError> {
+    let mut targets = Targets::new();
+    for name in names {
+        let key = set_key(url_key, *name);
+        if let Some(value) = cut.get(Table::PastLinks, &key)? {
+            targets.extend(cut.decode(Table::PastLinks, &key, unpacked_targets(cut, &value))?);
         }
-        Ok(targets)
     }
+    Ok(targets)
 }
 
 fn targets_of(row: &[u8]) -> Result<Targets, crate::codec::Corrupt> {
-    let said = links::decode_anchors(row)?;
+    let said = link_set::decode_anchors(row)?;
     Ok(said.into_iter().map(|(target, _)| target).collect())
 }
 
@@ -205,7 +184,7 @@ pub(crate) fn unpacked_targets(cut: &Cut, value: &[u8]) -> Result<Targets, crate
 /// Returns the names of the sets that `past_links` has of a key with these captures and this
 /// version.
 pub(crate) fn names_of(of: Of<'_>) -> BTreeSet<LinksName> {
-    let eligible = of.0.iter().filter(|row| is_eligible_row(row));
+    let eligible = of.0.iter().filter(|row| is_eligible(&row.capture));
     let mut names: BTreeSet<LinksName> = eligible.filter_map(|row| row.links).collect();
     if let Some(current) = current_name(of) {
         names.remove(&current);
@@ -215,42 +194,31 @@ pub(crate) fn names_of(of: Of<'_>) -> BTreeSet<LinksName> {
 
 /// Returns the name of the links of the version.
 pub(crate) fn current_name((rows, version): Of<'_>) -> Option<LinksName> {
-    let current = place_of(version?);
-    rows.iter().find(|row| row.place() == current)?.links
-}
-
-/// The place of the capture that a version is.
-pub(crate) fn place_of(version: &VersionRow) -> CapturePosition {
-    CapturePosition {
-        fetch_time_ms: version.fetch_time_ms,
-        input: version.input,
-        offset: version.offset,
-    }
+    let current = version?.position();
+    rows.iter().find(|row| row.position() == current)?.links
 }
 
 /// Returns the capture that counts at each moment of a key, oldest first. At the moment of the
 /// current version, this is that version, if it is among the rows.
 pub(crate) fn moments<'r>(
-    rows: &'r [Stored],
+    rows: &'r [StoredCapture],
     version: Option<&VersionRow>,
     names: &dyn Collections,
-) -> Vec<&'r Stored> {
-    let Some(current) = version.map(place_of) else {
+) -> Vec<&'r StoredCapture> {
+    let Some(current) = version.map(VersionRow::position) else {
         return Vec::new();
     };
-    let eligible: Vec<&Stored> = rows
+    let eligible: Vec<&StoredCapture> = rows
         .iter()
-        .filter(|row| is_eligible_row(row) && row.fetch_time_ms <= current.fetch_time_ms)
+        .filter(|row| is_eligible(&row.capture) && row.capture.fetch_time_ms <= current.fetch_time_ms)
         .collect();
-    let was = |moment: &[&'r Stored]| {
-        let is_current = moment.iter().find(|row| row.place() == current);
-        let greatest = |a: &&&Stored, b: &&&Stored| content_order(a, names).cmp(&content_order(b, names));
+    let was = |moment: &[&'r StoredCapture]| {
+        let is_current = moment.iter().find(|row| row.position() == current);
+        let greatest =
+            |a: &&&StoredCapture, b: &&&StoredCapture| content_order(a, names).cmp(&content_order(b, names));
         is_current.or_else(|| moment.iter().max_by(greatest)).copied()
     };
-    eligible
-        .chunk_by(|a, b| a.fetch_time_ms == b.fetch_time_ms)
-        .filter_map(was)
-        .collect()
+    eligible.chunk_by(is_of_one_moment).filter_map(was).collect()
 }
 
 /// Returns the link to a target in a past link set of a source.
@@ -266,7 +234,7 @@ pub(crate) fn read(
     };
     let dictionary = cut.link_dictionary().map(AsRef::as_ref);
     let links = packed::unpack(dictionary, &value)
-        .and_then(|row| links::decode(&row, |target| target == target_key.as_bytes()));
+        .and_then(|row| link_set::decode(&row, |target| target == target_key.as_bytes()));
     Ok(cut.decode(Table::PastLinks, &key, links)?.pop())
 }
 
@@ -281,7 +249,7 @@ pub(crate) fn read_set(
         return Ok(None);
     };
     let dictionary = cut.link_dictionary().map(AsRef::as_ref);
-    let links = packed::unpack(dictionary, &value).and_then(|row| links::decode(&row, |_| true));
+    let links = packed::unpack(dictionary, &value).and_then(|row| link_set::decode(&row, |_| true));
     cut.decode(Table::PastLinks, &key, links).map(Some)
 }
 

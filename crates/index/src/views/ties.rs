@@ -16,9 +16,10 @@ use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
+use crate::views::capture_key::key_prefix;
 use crate::views::order::{is_eligible, source_rank};
 use crate::views::version_row::VersionRow;
-use crate::views::{captures, links, past_links, texts, versions};
+use crate::views::{captures, links, texts};
 use crate::write::Write;
 
 /// Stores the captures that tie at `fetch_time_ms`, the time of the new version. Returns whether
@@ -121,7 +122,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
     .unwrap_or_default();
     let is_redirect = (300..400).contains(&row.status);
     let stored = match row.kind {
-        CaptureKind::Revisit => captures::at(cut, url_key, &past_links::place_of(row))?,
+        CaptureKind::Revisit => captures::at(cut, url_key, &row.position())?.map(|stored| stored.capture),
         _ => None,
     };
     let (mime, status) = match &stored {
@@ -171,7 +172,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
     }
     // This capture is never current, because it ranks below the version, so only its text matters.
     let source = Capture {
-        mime: versions::text_mime(cut, url_key, row, origin)?,
+        mime: captures::text_mime(cut, url_key, row, origin)?,
         digest: origin.digest.clone(),
         offset: origin.offset,
         kind: origin.kind,
@@ -210,7 +211,7 @@ fn remove(cut: &Cut, write: &mut Write<'_>, url_key: &str) -> Result<(), Snapsho
 /// Returns the keys of the rows of a URL key. Rows of a longer URL key that contains a NUL have the
 /// same prefix, but are longer.
 fn keys_of(cut: &Cut, url_key: &str) -> Result<Vec<Vec<u8>>, SnapshotError> {
-    let prefix = captures::key_prefix(url_key);
+    let prefix = key_prefix(url_key);
     let mut keys = Vec::new();
     for row in cut.prefix(Table::Ties, &prefix) {
         let (key, _) = row?;
@@ -222,7 +223,7 @@ fn keys_of(cut: &Cut, url_key: &str) -> Result<Vec<Vec<u8>>, SnapshotError> {
 }
 
 fn row_key(url_key: &str, input: InputId, offset: u64) -> Vec<u8> {
-    let mut key = captures::key_prefix(url_key);
+    let mut key = key_prefix(url_key);
     key.extend_from_slice(&input.0.to_be_bytes());
     key.extend_from_slice(&offset.to_be_bytes());
     key

@@ -49,6 +49,11 @@ const IS_DOCUMENT: u8 = 32;
 /// Maximum number of in-links stored in the row itself.
 pub(crate) const INLINE_MAX: usize = if cfg!(test) { 3 } else { 8 };
 
+const _: () = assert!(
+    anchors::INLINE_MAX >= INLINE_MAX,
+    "a URI with its own anchors has a number"
+);
+
 /// In-link counts of a URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {

@@ -3,7 +3,9 @@
 use extract::{Capture, Link, Original};
 
 use crate::ids::InputId;
-use crate::views::past::PastChange;
+use crate::views::capture_key::CapturePosition;
+use crate::views::capture_row::StoredCapture;
+use crate::views::history::PastChange;
 use crate::views::version_row::VersionRow;
 
 /// The changes of one URL key in an epoch.
@@ -102,4 +104,21 @@ pub(crate) struct Redecide {
     pub(crate) captured: bool,
     /// Captures are only added, and none are removed.
     pub(crate) is_addition: bool,
+}
+
+/// A key whose captures, and so perhaps past versions, changed.
+pub(crate) struct PastUpdate<'a> {
+    pub(crate) url_key: &'a str,
+    /// Its version before and now.
+    pub(crate) before: Option<&'a VersionRow>,
+    pub(crate) now: Option<&'a VersionRow>,
+    /// Captures that were added or read again. Text and links of the new version are missing in
+    /// them, because they have been moved out.
+    pub(crate) group: &'a [(InputId, Capture)],
+    /// The same captures in stored form.
+    pub(crate) added: Vec<StoredCapture>,
+    /// The links of the new version, if they may have changed.
+    pub(crate) links: Option<&'a [Link]>,
+    /// Captures being removed.
+    pub(crate) removed: &'a [CapturePosition],
 }

@@ -6,7 +6,8 @@ use crate::codec::{self, Corrupt, Reader};
 use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::url_code;
-use crate::views::captures;
+use crate::views::capture_key::CapturePosition;
+use crate::views::capture_row::{get_digest, kind_code, kind_of_code, put_digest};
 use crate::views::order::{Order, content_of, page_of, source_rank};
 
 const ROW_VERSION: u8 = 1;
@@ -76,21 +77,30 @@ impl VersionRow {
         }
     }
 
-    pub(crate) fn order<'a>(&'a self, names: Names<'a>) -> Order<'a> {
+    /// The position of the capture that it is.
+    pub(crate) fn position(&self) -> CapturePosition {
+        CapturePosition {
+            fetch_time_ms: self.fetch_time_ms,
+            input: self.input,
+            offset: self.offset,
+        }
+    }
+
+    pub(crate) fn order<'a>(&'a self, names: Names<'a>) -> Order<&'a str> {
         Order {
             fetch_time_ms: self.fetch_time_ms,
             rank: source_rank(self.kind),
-            digest: &self.digest,
+            digest: self.digest.as_str(),
             input: names.get(self.input),
             offset: self.offset,
         }
     }
 
-    pub(crate) fn text_order<'a>(&'a self, names: Names<'a>) -> Option<Order<'a>> {
+    pub(crate) fn text_order<'a>(&'a self, names: Names<'a>) -> Option<Order<&'a str>> {
         self.text.as_ref().map(|text| Order {
             fetch_time_ms: self.fetch_time_ms,
             rank: source_rank(text.kind),
-            digest: &text.digest,
+            digest: text.digest.as_str(),
             input: names.get(text.input),
             offset: text.offset,
         })
@@ -128,10 +138,8 @@ const IS_DOCUMENT: u8 = 64;
 pub(crate) fn encode(url_key: &str, row: &VersionRow) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
     out.push(ROW_VERSION);
-    let mut flags = if row.has_ties { HAS_TIES } else { 0 };
-    for (flag, is_set) in [
+    out.push(codec::flags(&[
         (IS_PAGE, row.is_page),
-        (IS_DOCUMENT, row.is_document),
         (HAS_TEXT, row.text.is_some()),
         (HAS_CANONICAL, row.canonical.is_some()),
         (HAS_ROBOTS, row.robots.is_some()),
@@ -139,11 +147,10 @@ pub(crate) fn encode(url_key: &str, row: &VersionRow) -> Vec<u8> {
             TEXT_TRUNCATED,
             row.text.as_ref().is_some_and(|text| text.truncated),
         ),
-    ] {
-        flags |= if is_set { flag } else { 0 };
-    }
-    out.push(flags);
-    out.push(captures::kind_code(row.kind));
+        (HAS_TIES, row.has_ties),
+        (IS_DOCUMENT, row.is_document),
+    ]));
+    out.push(kind_code(row.kind));
     codec::put_signed(&mut out, row.fetch_time_ms);
     codec::put_varint(&mut out, u64::from(row.input.0));
     codec::put_varint(&mut out, row.offset);
@@ -151,7 +158,7 @@ pub(crate) fn encode(url_key: &str, row: &VersionRow) -> Vec<u8> {
     codec::put_varint(&mut out, u64::from(row.links));
     codec::put_varint(&mut out, u64::from(row.links_dropped));
     url_code::put(&mut out, url_key, &row.url, 0);
-    captures::put_digest(&mut out, &row.digest);
+    put_digest(&mut out, &row.digest);
     for text in [&row.mime, &row.title, &row.language] {
         codec::put_bytes(&mut out, text.as_bytes());
     }
@@ -159,10 +166,10 @@ pub(crate) fn encode(url_key: &str, row: &VersionRow) -> Vec<u8> {
         codec::put_bytes(&mut out, text.as_bytes());
     }
     if let Some(text) = &row.text {
-        out.push(captures::kind_code(text.kind));
+        out.push(kind_code(text.kind));
         codec::put_varint(&mut out, u64::from(text.input.0));
         codec::put_varint(&mut out, text.offset);
-        captures::put_digest(&mut out, &text.digest);
+        put_digest(&mut out, &text.digest);
         codec::put_bytes(&mut out, text.language.as_bytes());
     }
     out
@@ -183,7 +190,7 @@ pub(crate) fn decode(url_key: &str, bytes: &[u8]) -> Result<VersionRow, Corrupt>
         is_page: flags & IS_PAGE != 0,
         is_document: flags & IS_DOCUMENT != 0,
         has_ties: flags & HAS_TIES != 0,
-        kind: captures::kind_of_code(r.u8()?)?,
+        kind: kind_of_code(r.u8()?)?,
         fetch_time_ms: r.signed()?,
         input: InputId(r.varint_u32()?),
         offset: r.varint()?,
@@ -191,7 +198,7 @@ pub(crate) fn decode(url_key: &str, bytes: &[u8]) -> Result<VersionRow, Corrupt>
         links: r.varint_u32()?,
         links_dropped: r.varint_u32()?,
         url: url_code::get(&mut r, url_key)?.0,
-        digest: captures::get_digest(&mut r)?,
+        digest: get_digest(&mut r)?,
         mime: r.str()?.to_owned(),
         title: r.str()?.to_owned(),
         language: r.str()?.to_owned(),
@@ -201,10 +208,10 @@ pub(crate) fn decode(url_key: &str, bytes: &[u8]) -> Result<VersionRow, Corrupt>
             None
         } else {
             Some(TextOrigin {
-                kind: captures::kind_of_code(r.u8()?)?,
+                kind: kind_of_code(r.u8()?)?,
                 input: InputId(r.varint_u32()?),
                 offset: r.varint()?,
-                digest: captures::get_digest(&mut r)?,
+                digest: get_digest(&mut r)?,
                 language: r.str()?.to_owned(),
                 truncated: flags & TEXT_TRUNCATED != 0,
             })

@@ -10,40 +10,21 @@
 
 use extract::{Capture, CaptureKind, Link};
 
-use crate::codec::Corrupt;
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::tables::Table;
-use crate::views::captures::{CapturePosition, Stored};
-use crate::views::order::{Order, content_of, is_eligible, page_of};
-use crate::views::past::{PastChange, PastUpdate};
+use crate::views::capture_key::CapturePosition;
+use crate::views::capture_row::StoredCapture;
+use crate::views::history::PastChange;
+use crate::views::link_set::take_links;
+use crate::views::order::{Order, content_of, is_eligible};
 use crate::views::past_links::LazyPacker;
-use crate::views::version_change::{Redecide, VersionChange};
+use crate::views::version_change::{PastUpdate, Redecide, VersionChange};
 use crate::views::version_row::{self, TextOrigin, VersionRow};
-use crate::views::{captures, past_links, texts, ties};
+use crate::views::{captures, past, texts, ties};
 use crate::write::Write;
-
-/// Moves out the links that the capture has if it becomes current, sorted by target key. Also
-/// returns how many were dropped.
-pub(crate) fn take_links(capture: &mut Capture) -> (Vec<Link>, u32) {
-    let is_page = page_of(capture).is_some();
-    let is_redirect = (300..400).contains(&capture.shown_status());
-    let (mut links, mut dropped) = match &mut capture.page {
-        Some(page) if is_page => (std::mem::take(&mut page.links), page.links_dropped),
-        _ if is_redirect => (capture.redirect.take().into_iter().collect(), 0),
-        _ => (Vec::new(), 0),
-    };
-    links.retain(|link| link.url_key != capture.url_key);
-    let before = links.len();
-    links.retain(|link| captures::is_usable_key(&link.url_key));
-    dropped += (before - links.len()) as u32;
-    // The sort is stable: of several links to one target, the first in document order stays.
-    links.sort_by(|a, b| a.url_key.as_bytes().cmp(b.url_key.as_bytes()));
-    links.dedup_by(|later, first| later.url_key == first.url_key);
-    (links, dropped)
-}
 
 /// Decides the versions of all keys with new captures (sorted by key).
 pub(crate) fn apply(
@@ -101,28 +82,9 @@ pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<VersionRow>, Snaps
     .transpose()
 }
 
-/// Returns the media type of the capture that the text of a version comes from. Rows of versions do
-/// not store it, but that capture always exists.
-pub(crate) fn text_mime(
-    cut: &Cut,
-    url_key: &str,
-    row: &VersionRow,
-    text: &TextOrigin,
-) -> Result<String, SnapshotError> {
-    let place = CapturePosition {
-        fetch_time_ms: row.fetch_time_ms,
-        input: text.input,
-        offset: text.offset,
-    };
-    // Without the capture, the access rules of the text would be unknown.
-    let missing = Corrupt("the capture of its text is missing");
-    let mime = captures::mime_at(cut, url_key, &place)?.ok_or(missing);
-    cut.decode(Table::Versions, url_key.as_bytes(), mime)
-}
-
 /// Returns the new captures of a key in stored form. `None` if all captures of the key are of one
 /// moment, as for most keys: then nothing is past, and no text has to be kept.
-fn added(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec<Stored>> {
+fn added(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec<StoredCapture>> {
     let is_one_moment = |group: &[(InputId, Capture)]| {
         group
             .windows(2)
@@ -150,8 +112,10 @@ fn added(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Ve
 }
 
 /// Returns captures in stored form.
-fn stored(group: &[(InputId, Capture)]) -> Vec<Stored> {
-    let stored = group.iter().map(|(input, capture)| Stored::of(*input, capture));
+fn stored(group: &[(InputId, Capture)]) -> Vec<StoredCapture> {
+    let stored = group
+        .iter()
+        .map(|(input, capture)| StoredCapture::of(*input, capture));
     stored.collect()
 }
 
@@ -345,13 +309,14 @@ impl Step<'_, '_> {
         if let Some(content) = &mut change.content
             && content.row.kind == CaptureKind::Revisit
         {
-            let place = past_links::place_of(&content.row);
+            let position = content.row.position();
             let is_it = |(input, capture): &&(InputId, Capture)| {
-                (*input, capture.offset) == (place.input, place.offset)
+                (*input, capture.offset) == (position.input, position.offset)
             };
             content.original = match group.iter().find(is_it) {
                 Some((_, capture)) => capture.original.clone(),
-                None => captures::at(self.cut, &change.url_key, &place)?.and_then(|stored| stored.original),
+                None => captures::at(self.cut, &change.url_key, &position)?
+                    .and_then(|stored| stored.capture.original),
             };
         }
         if let Some(content) = &mut change.content
@@ -362,7 +327,7 @@ impl Step<'_, '_> {
             };
             content.text_mime = match group.iter().find(is_origin) {
                 Some((_, capture)) => capture.shown_mime().to_owned(),
-                None => text_mime(self.cut, &change.url_key, &content.row, text)?,
+                None => captures::text_mime(self.cut, &change.url_key, &content.row, text)?,
             };
         }
         Ok(change)
@@ -373,7 +338,7 @@ impl Step<'_, '_> {
         &mut self,
         url_key: &str,
         (before, now): (Option<&VersionRow>, Option<&VersionRow>),
-        (group, added): (&[(InputId, Capture)], Option<Vec<Stored>>),
+        (group, added): (&[(InputId, Capture)], Option<Vec<StoredCapture>>),
         links: Option<&[Link]>,
         removed: &[CapturePosition],
     ) -> Result<PastChange, SnapshotError> {
@@ -391,7 +356,7 @@ impl Step<'_, '_> {
             removed,
         };
         let packers = (&mut self.compressor, &mut self.packer);
-        update.apply(self.cut, self.write, self.names, packers)
+        past::apply(&update, self.cut, self.write, self.names, packers)
     }
 
     /// Returns the greatest capture that satisfies `wanted`.

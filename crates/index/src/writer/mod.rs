@@ -16,10 +16,10 @@ mod take_back;
 mod take_down;
 
 pub(crate) use purge::remove_left;
-pub use removal::{Reread, RereadError};
+pub use removal::Reread;
 pub use remove_lines::RemovedLines;
 use state::Writer;
-pub use take_back::{RollBack, TakeBackError};
+pub use take_back::RollBack;
 pub use take_down::{NoteTakenDown, TakedownOutcome, TakedownPreview, TakedownRequest};
 
 use std::ops::RangeInclusive;

@@ -11,7 +11,7 @@
 //!   file system.
 
 use engine::diagnosis::ErrorMessage;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{CWD, RenameFlags};
@@ -20,6 +20,7 @@ use super::Index;
 use crate::codec::Corrupt;
 use crate::crash;
 use crate::cut::Cut;
+use crate::directory;
 use crate::error::{ApplyError, OpenError, SnapshotError};
 use crate::ids::Epoch;
 use crate::packed::{self, Dictionary};
@@ -45,13 +46,13 @@ impl Index {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
         let tables = inner.usable(&writer)?;
-        let beside = purged_dir(&inner.dir);
+        let beside = directory::purged_dir(&inner.dir);
         let failed = |doing: &'static str, error: &dyn std::fmt::Display| ApplyError::Engine {
             doing,
             dir: beside.display().to_string(),
             detail: error.to_string(),
         };
-        remove_left(&inner.dir).map_err(|error| failed("remove", &error))?;
+        directory::remove_purged(&inner.dir).map_err(|error| failed("remove", &error))?;
         {
             let snapshot = inner.published.read().clone();
             let copied = Tables::open(&beside, &inner.settings);
@@ -84,22 +85,7 @@ impl Index {
         let parent = inner.dir.parent().unwrap_or(Path::new("."));
         let synced = std::fs::File::open(parent).and_then(|parent| parent.sync_all());
         synced.map_err(|error| failed("sync", &error))?;
-        remove_left(&inner.dir).map_err(|error| failed("remove", &error))
-    }
-}
-
-/// Path of the rewritten index, and of the old one after the exchange.
-fn purged_dir(dir: &Path) -> PathBuf {
-    let mut name = dir.file_name().unwrap_or_default().to_owned();
-    name.push(".purged");
-    dir.with_file_name(name)
-}
-
-/// Removes the directory that an interrupted purge left.
-pub(crate) fn remove_left(dir: &Path) -> std::io::Result<()> {
-    match std::fs::remove_dir_all(purged_dir(dir)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+        directory::remove_purged(&inner.dir).map_err(|error| failed("remove", &error))
     }
 }
 

@@ -9,16 +9,18 @@ use std::collections::BTreeMap;
 
 use extract::Capture;
 
-use super::{TakeBackError, Writer};
+use super::Writer;
 use crate::cut::Cut;
-use crate::error::{CallerError, SnapshotError};
+use crate::error::{CallerError, RereadError, SnapshotError, TakeBackError};
 use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::rows::CaptureRow;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Covering, Snapshot};
 use crate::tables::Table;
-use crate::views::captures::{self, CapturePosition, Stored};
-use crate::views::index_lines::{self, Covering};
+use crate::views::capture_key::{CapturePosition, split_key};
+use crate::views::capture_row::StoredCapture;
+use crate::views::captures;
+use crate::views::index_lines;
 use crate::views::totals::TotalsRow;
 use crate::views::version_change::Redecide;
 use crate::views::versions;
@@ -26,17 +28,6 @@ use crate::views::{order, originals};
 
 /// Reads a woven capture again.
 pub type Reread<'a> = dyn FnMut(&CaptureRow) -> Result<Capture, CallerError> + 'a;
-
-/// Why a capture cannot be read again.
-#[derive(Debug, thiserror::Error)]
-pub enum RereadError {
-    /// The caller cannot read its record.
-    #[error(transparent)]
-    Caller(#[from] CallerError),
-    /// The record at its place is of another capture.
-    #[error("another capture is now at its place")]
-    OtherCapture,
-}
 
 /// The captures to remove, and where to look for them.
 pub(super) struct RemovalScan<'a> {
@@ -86,17 +77,19 @@ impl RemovalScan<'_> {
         let mut stored_rows = Vec::new();
         for row in self.rows(cut, Table::Captures) {
             let (key, value) = row?;
-            let (url_key, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
+            let (url_key, place) = cut.decode(Table::Captures, &key, split_key(&key))?;
             if !(self.is_removed)(url_key, place) {
                 continue;
             }
-            let stored = captures::decode(&key, &value);
-            let stored = cut.decode(Table::Captures, &key, stored)?;
-            times = widened(times, stored.fetch_time_ms);
-            removed.places.push((stored.input, stored.offset, stored.length));
-            removed.methods.push(stored.method.clone());
+            let stored = captures::read_row(cut, &key, &value)?;
+            let capture = &stored.capture;
+            times = widened(times, capture.fetch_time_ms);
+            removed
+                .places
+                .push((stored.input, capture.offset, capture.length));
+            removed.methods.push(capture.method.clone());
             removed.rows.push(key.to_vec());
-            keys.entry(stored.url_key.clone()).or_default().push(place);
+            keys.entry(capture.url_key.clone()).or_default().push(place);
             stored_rows.push(stored);
         }
         let changed_revisits = originals::remove(cut, &self.names, self.is_removed, &stored_rows)?;
@@ -127,7 +120,7 @@ impl RemovalScan<'_> {
         let (cut, mut covering) = (self.snapshot.cut(), Covering::default());
         for row in self.rows(cut, Table::IndexLines) {
             let (key, value) = row?;
-            let (url_key, place) = cut.decode(Table::IndexLines, &key, captures::split_key(&key))?;
+            let (url_key, place) = cut.decode(Table::IndexLines, &key, split_key(&key))?;
             if !(self.is_removed)(url_key, place) {
                 continue;
             }
@@ -166,7 +159,7 @@ impl RemovalScan<'_> {
         let mut left = None;
         for row in cut.iter(Table::Captures) {
             let (key, _) = row?;
-            let (url_key, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
+            let (url_key, place) = cut.decode(Table::Captures, &key, split_key(&key))?;
             if !(self.is_removed)(url_key, place) {
                 left = widened(left, place.fetch_time_ms);
             }
@@ -210,26 +203,27 @@ impl RemovalScan<'_> {
         for stored in left
             .into_iter()
             .rev()
-            .filter(|stored| stored.fetch_time_ms <= newest)
+            .filter(|stored| stored.capture.fetch_time_ms <= newest)
         {
             // The text may come from another capture of the same time, but not from an earlier one.
             if captures
                 .last()
-                .is_some_and(|(_, c)| c.fetch_time_ms != stored.fetch_time_ms)
+                .is_some_and(|(_, c)| c.fetch_time_ms != stored.capture.fetch_time_ms)
             {
                 break;
             }
-            let is_it =
-                |(input, c): &&(InputId, Capture)| (*input, c.offset) == (stored.input, stored.offset);
+            let is_it = |(input, c): &&(InputId, Capture)| {
+                (*input, c.offset) == (stored.input, stored.capture.offset)
+            };
             if let Some((input, capture)) = changed_revisits.iter().find(is_it) {
                 captures.extend(order::is_eligible(capture).then(|| (*input, capture.clone())));
                 continue;
             }
-            if !order::is_eligible_row(&stored) {
+            if !order::is_eligible(&stored.capture) {
                 continue;
             }
             // The record of a revisit does not have the content.
-            if stored.original.is_some() {
+            if stored.capture.original.is_some() {
                 captures.push((
                     stored.input,
                     originals::read_capture(self.snapshot.cut(), &stored)?,
@@ -267,17 +261,9 @@ impl RemovalScan<'_> {
     }
 
     /// Returns the remaining captures of a key, oldest first.
-    fn left(&self, url_key: &str) -> Result<Vec<Stored>, SnapshotError> {
-        let cut = self.snapshot.cut();
-        let mut left = Vec::new();
-        for row in cut.prefix(Table::Captures, &captures::key_prefix(url_key)) {
-            let (key, value) = row?;
-            let (of, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
-            if of == url_key.as_bytes() && !(self.is_removed)(of, place) {
-                let stored = captures::decode(&key, &value);
-                left.push(cut.decode(Table::Captures, &key, stored)?);
-            }
-        }
+    fn left(&self, url_key: &str) -> Result<Vec<StoredCapture>, SnapshotError> {
+        let mut left = captures::of_key(self.snapshot.cut(), url_key)?;
+        left.retain(|stored| !(self.is_removed)(url_key.as_bytes(), stored.position()));
         Ok(left)
     }
 }

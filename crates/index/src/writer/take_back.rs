@@ -9,12 +9,12 @@
 
 use system::{Broken, holds};
 
-use super::removal::{RemovalScan, RemovedRows, Reread, RereadError};
+use super::removal::{RemovalScan, RemovedRows, Reread};
 use super::{Index, Inner, Writer};
 use crate::chain::Removal;
 use crate::cut::{Cut, after_prefix};
 use crate::epoch::EpochReport;
-use crate::error::{ApplyError, SnapshotError};
+use crate::error::{SnapshotError, TakeBackError};
 use crate::ids::{Epoch, InputId};
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry, Names};
@@ -33,38 +33,6 @@ pub struct RollBack {
     /// The new state. [`InputState::Forgotten`], with position 0, removes the entry from the
     /// ledger.
     pub state: InputState,
-}
-
-/// Why an input was not taken back; nothing has changed.
-#[derive(Debug, thiserror::Error)]
-pub enum TakeBackError {
-    /// As for [`Index::apply`].
-    #[error(transparent)]
-    Apply(#[from] ApplyError),
-    /// A capture that would become current could not be read again.
-    #[error("the capture of {url} at offset {offset} of {input} cannot be read again: {why}")]
-    Reread {
-        /// URL of the capture.
-        url: String,
-        /// Input of the capture.
-        input: String,
-        /// Offset in the input.
-        offset: u64,
-        /// The reason.
-        why: RereadError,
-    },
-}
-
-impl From<Broken> for TakeBackError {
-    fn from(broken: Broken) -> TakeBackError {
-        TakeBackError::Apply(broken.into())
-    }
-}
-
-impl From<SnapshotError> for TakeBackError {
-    fn from(error: SnapshotError) -> TakeBackError {
-        TakeBackError::Apply(error.into())
-    }
 }
 
 impl Index {

@@ -9,23 +9,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::removal::{RemovalScan, RemovedRows, Reread};
 use super::take_back::quarantined;
-use super::{Index, TakeBackError, Writer, commit_with};
+use super::{Index, Writer, commit_with};
 use crate::chain::{EnteredTakedown, Removal};
 use crate::crash;
 use crate::cut::after_prefix;
 use crate::epoch::EpochReport;
-use crate::error::{ApplyError, SnapshotError};
+use crate::error::{ApplyError, SnapshotError, TakeBackError};
 use crate::ids::{Epoch, InputId};
 use crate::ledger::{self, InputState, LedgerEntry, Names};
 use crate::rows::CaptureRow;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Covering, Snapshot};
 use crate::tables::Table;
 use crate::takedown::{
     KeptOut, KeptSelector, Selector, Takedown, TakedownEnd, TakedownRules, all_kept_out, encode_kept_out,
     kept_out_key, kept_out_of,
 };
-use crate::views::captures::{self, CapturePosition};
-use crate::views::index_lines::{self, Covering};
+use crate::views::capture_key::{CapturePosition, key_prefix, split_key};
+use crate::views::captures;
+use crate::views::index_lines;
 use crate::write::Write;
 
 /// A request for a takedown, with the entry of the register.
@@ -161,7 +162,7 @@ impl Index {
         };
         for row in rows {
             let (key, value) = row?;
-            let (url_key, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
+            let (url_key, place) = cut.decode(Table::Captures, &key, split_key(&key))?;
             if !scan.selects(url_key, place) {
                 continue;
             }
@@ -172,8 +173,7 @@ impl Index {
             }
             *found.inputs.entry(place.input).or_default() += 1;
             if found.rows.len() < rows_max {
-                let stored = captures::decode(&key, &value);
-                let stored = cut.decode(Table::Captures, &key, stored)?;
+                let stored = captures::read_row(cut, &key, &value)?;
                 found.rows.push(snapshot.capture_row(stored)?);
             }
         }
@@ -184,7 +184,7 @@ impl Index {
         };
         for row in lines {
             let (key, value) = row?;
-            let (url_key, place) = cut.decode(Table::IndexLines, &key, captures::split_key(&key))?;
+            let (url_key, place) = cut.decode(Table::IndexLines, &key, split_key(&key))?;
             if !scan.selects(url_key, place) {
                 continue;
             }
@@ -332,7 +332,7 @@ impl<'a> TakedownScan<'a> {
             (prefix, to)
         };
         let span = match selector {
-            Selector::Url(url_key) => between(captures::key_prefix(url_key)),
+            Selector::Url(url_key) => between(key_prefix(url_key)),
             Selector::Prefix(prefix) => between(prefix.as_bytes().to_vec()),
             _ => (Vec::new(), None),
         };

@@ -30,11 +30,6 @@ pub(crate) const SHOWN_MAX: usize = 16;
 /// has a number.
 pub(crate) const INLINE_MAX: usize = if cfg!(test) { 4 } else { 32 };
 
-const _: () = assert!(
-    INLINE_MAX >= super::uris::INLINE_MAX,
-    "a URI with its own anchors has a number"
-);
-
 /// A host, by its hash. Two hosts with the same hash count as one, which at most changes a weight.
 pub(crate) type Host = u32;
 

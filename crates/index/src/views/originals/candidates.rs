@@ -6,29 +6,36 @@ use extract::{Capture, CaptureKind};
 use rustc_hash::FxHashMap;
 
 use super::content::{bare, read_capture, with_original};
-use super::revisit::{Revisit, is_known};
+use super::revisit::{is_known, is_like, may_go_by_digest, names_its_own, target};
 use super::rows::{digest_prefix, is_payload, payload_prefix, split_payload, target_prefix};
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
-use crate::views::captures::{self, CapturePosition, Stored};
-use crate::views::order::{content_of, is_eligible, is_eligible_row};
-use crate::views::past::{Collections, content_order};
+use crate::views::capture_key::{CapturePosition, is_of_key, key_prefix, time_prefix};
+use crate::views::capture_row::StoredCapture;
+use crate::views::captures;
+use crate::views::history::{Collections, content_order};
+use crate::views::order::is_eligible;
 
 /// Returns whether a capture is being removed.
 pub(crate) type IsRemoved<'a> = dyn Fn(&[u8], CapturePosition) -> bool + 'a;
 
 /// Rank of a capture among the possible originals. Captures that are equal in all of this are
 /// interchangeable.
-pub(crate) fn original_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> impl Ord + use<'r> {
-    let rest = (row.status, row.kind, row.fetch_time_ms, &row.details);
+pub(crate) fn original_order<'r>(row: &'r StoredCapture, names: &'r dyn Collections) -> impl Ord + use<'r> {
+    let capture = &row.capture;
+    let details = capture.content().map(|content| {
+        let (canonical, robots) = (&content.canonical, &content.robots);
+        (canonical, robots, content.text_truncated, content.links_dropped)
+    });
+    let rest = (capture.status, capture.kind, capture.fetch_time_ms, details);
     (content_order(row, names), rest)
 }
 
 /// A possible original: a new capture, by its index in the batch, or a stored one.
 pub(super) struct Candidate {
-    pub(super) row: Stored,
+    pub(super) row: StoredCapture,
     added: Option<usize>,
 }
 
@@ -52,8 +59,7 @@ impl<'a> Captures<'a> {
     ) -> Captures<'a> {
         let mut added_by_digest: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
         for (index, (_, capture)) in added.iter().enumerate() {
-            let is_payload = capture.kind != CaptureKind::Revisit && content_of(capture).is_some();
-            if is_payload && is_eligible(capture) && is_known(&capture.digest) {
+            if is_payload(capture) {
                 added_by_digest.entry(&capture.digest).or_default().push(index);
             }
         }
@@ -67,17 +73,17 @@ impl<'a> Captures<'a> {
     }
 
     /// Returns the original of a revisit.
-    pub(super) fn original(&self, revisit: Revisit<'_>) -> Result<Option<Candidate>, SnapshotError> {
-        if revisit.names_its_own() || revisit.redirects_to_itself() {
+    pub(super) fn original(&self, revisit: &Capture) -> Result<Option<Candidate>, SnapshotError> {
+        if names_its_own(revisit) || revisit.redirects_to_itself {
             return Ok(None);
         }
-        if let Some((target, second)) = revisit.target()
+        if let Some((target, second)) = target(revisit)
             && let Some(found) = self.at(revisit, target, second)?
         {
             return Ok(Some(found));
         }
-        if !revisit.may_go_by_digest()
-            || (revisit.refers_to().is_none() && self.has_digest(revisit.url_key(), revisit.digest())?)
+        if !may_go_by_digest(revisit)
+            || (revisit.refers_to.is_none() && self.has_digest(&revisit.url_key, &revisit.digest)?)
         {
             return Ok(None);
         }
@@ -85,28 +91,27 @@ impl<'a> Captures<'a> {
     }
 
     /// Returns the best capture of a key within a second.
-    fn at(
-        &self,
-        revisit: Revisit<'_>,
-        target: &str,
-        second: i64,
-    ) -> Result<Option<Candidate>, SnapshotError> {
-        let time_ms = revisit.refers_to().and_then(|refers| refers.time_ms);
+    fn at(&self, revisit: &Capture, target: &str, second: i64) -> Result<Option<Candidate>, SnapshotError> {
+        let time_ms = revisit.refers_to.as_ref().and_then(|refers| refers.time_ms);
         let times = (
             second.saturating_mul(1000),
             second.saturating_mul(1000).saturating_add(999),
         );
-        let suits = |row: &Stored| {
-            row.kind != CaptureKind::Revisit && is_eligible_row(row) && revisit.is_like(row.kind, row.status)
+        let suits = |capture: &Capture| {
+            let is_record = capture.kind != CaptureKind::Revisit && is_eligible(capture);
+            is_record && is_like(revisit, capture.kind, capture.status)
         };
         let order = |candidate: &Candidate| {
-            let row = &candidate.row;
-            (row.digest == revisit.digest(), Some(row.fetch_time_ms) == time_ms)
+            let capture = &candidate.row.capture;
+            (
+                capture.digest == revisit.digest,
+                Some(capture.fetch_time_ms) == time_ms,
+            )
         };
         let found = self
             .between(target, times)?
             .into_iter()
-            .filter(|found| suits(&found.row));
+            .filter(|found| suits(&found.row.capture));
         Ok(found.max_by(|a, b| {
             order(a)
                 .cmp(&order(b))
@@ -117,17 +122,15 @@ impl<'a> Captures<'a> {
     /// Returns the captures of a key between two times, both inclusive.
     fn between(&self, url_key: &str, (from_ms, to_ms): (i64, i64)) -> Result<Vec<Candidate>, SnapshotError> {
         let mut found = Vec::new();
-        let from = captures::time_prefix(url_key, from_ms);
-        let to = captures::time_prefix(url_key, to_ms.saturating_add(1));
+        let from = time_prefix(url_key, from_ms);
+        let to = time_prefix(url_key, to_ms.saturating_add(1));
         for row in self.cut.range(Table::Captures, &from, &to) {
             let (key, value) = row?;
-            if !captures::is_of_key(&key, url_key) {
+            if !is_of_key(&key, url_key) {
                 continue;
             }
-            let row = self
-                .cut
-                .decode(Table::Captures, &key, captures::decode(&key, &value))?;
-            if row.url_key == url_key && !(self.is_removed)(url_key.as_bytes(), row.place()) {
+            let row = captures::read_row(self.cut, &key, &value)?;
+            if !(self.is_removed)(url_key.as_bytes(), row.position()) {
                 found.push(Candidate { row, added: None });
             }
         }
@@ -139,7 +142,7 @@ impl<'a> Captures<'a> {
             added.take_while(|(_, (_, c))| c.url_key == url_key && c.fetch_time_ms <= to_ms)
         {
             found.push(Candidate {
-                row: Stored::of(*input, capture),
+                row: StoredCapture::of(*input, capture),
                 added: Some(index),
             });
         }
@@ -149,22 +152,18 @@ impl<'a> Captures<'a> {
     /// Returns whether a capture of a key, other than a revisit, has a digest.
     fn has_digest(&self, url_key: &str, digest: &str) -> Result<bool, SnapshotError> {
         let all = self.between(url_key, (i64::MIN, i64::MAX - 1))?;
-        Ok(all
-            .iter()
-            .any(|found| found.row.kind != CaptureKind::Revisit && found.row.digest == digest))
+        let mut captures = all.iter().map(|found| &found.row.capture);
+        Ok(captures.any(|capture| capture.kind != CaptureKind::Revisit && capture.digest == digest))
     }
 
     /// Returns the first page or document of another URL with the digest of a revisit.
-    fn first_with_digest(&self, revisit: Revisit<'_>) -> Result<Option<Candidate>, SnapshotError> {
-        let added = self.added_by_digest.get(revisit.digest());
+    fn first_with_digest(&self, revisit: &Capture) -> Result<Option<Candidate>, SnapshotError> {
+        let added = self.added_by_digest.get(revisit.digest.as_str());
         let added = added.into_iter().flatten().map(|index| &self.added[*index].1);
-        let added = added.filter(|capture| capture.url_key != revisit.url_key());
+        let added = added.filter(|capture| capture.url_key != revisit.url_key);
         let added = added.min_by(|a, b| time_and_key(a).cmp(&time_and_key(b)));
         let mut first = added.map(|capture| (capture.fetch_time_ms, capture.url_key.clone()));
-        for row in self
-            .cut
-            .prefix(Table::Payloads, &payload_prefix(revisit.digest()))
-        {
+        for row in self.cut.prefix(Table::Payloads, &payload_prefix(&revisit.digest)) {
             let (key, _) = row?;
             let (time_ms, url_key) = self.cut.decode(Table::Payloads, &key, split_payload(&key))?;
             if first
@@ -173,9 +172,9 @@ impl<'a> Captures<'a> {
             {
                 break;
             }
-            if url_key != revisit.url_key()
+            if url_key != revisit.url_key
                 && self
-                    .best_with_digest(revisit.digest(), time_ms, &url_key)?
+                    .best_with_digest(&revisit.digest, time_ms, &url_key)?
                     .is_some()
             {
                 first = Some((time_ms, url_key));
@@ -183,7 +182,7 @@ impl<'a> Captures<'a> {
             }
         }
         match first {
-            Some((time_ms, url_key)) => self.best_with_digest(revisit.digest(), time_ms, &url_key),
+            Some((time_ms, url_key)) => self.best_with_digest(&revisit.digest, time_ms, &url_key),
             None => Ok(None),
         }
     }
@@ -195,7 +194,8 @@ impl<'a> Captures<'a> {
         url_key: &str,
     ) -> Result<Option<Candidate>, SnapshotError> {
         let all = self.between(url_key, (time_ms, time_ms))?.into_iter();
-        let with_digest = all.filter(|found| is_payload(&found.row) && found.row.digest == digest);
+        let with_digest =
+            all.filter(|found| is_payload(&found.row.capture) && found.row.capture.digest == digest);
         Ok(with_digest
             .max_by(|a, b| original_order(&a.row, self.names).cmp(&original_order(&b.row, self.names))))
     }
@@ -212,13 +212,13 @@ impl<'a> Captures<'a> {
     /// removed.
     pub(super) fn find_affected(
         &self,
-        capture: &Stored,
+        capture: &Capture,
         into: &mut BTreeSet<Vec<u8>>,
     ) -> Result<(), SnapshotError> {
         if capture.kind == CaptureKind::Revisit {
             return Ok(());
         }
-        if is_eligible_row(capture) {
+        if is_eligible(capture) {
             let second = capture.fetch_time_ms.div_euclid(1000);
             self.referring(&target_prefix(&capture.url_key, second), 0, into)?;
         }
@@ -226,8 +226,8 @@ impl<'a> Captures<'a> {
             return Ok(());
         }
         let prefix = digest_prefix(&capture.digest);
-        let own = [prefix.as_slice(), &captures::key_prefix(&capture.url_key)].concat();
-        self.referring(&own, captures::key_prefix(&capture.url_key).len(), into)?;
+        let own = [prefix.as_slice(), &key_prefix(&capture.url_key)].concat();
+        self.referring(&own, key_prefix(&capture.url_key).len(), into)?;
         // After payloads of two other URLs, this one is the first for no revisit.
         if is_payload(capture) && !self.comes_third(capture)? {
             self.referring(&prefix, 0, into)?;
@@ -252,7 +252,7 @@ impl<'a> Captures<'a> {
 
     /// Returns whether payloads of two URLs with the capture's digest are stored before it and
     /// stay.
-    fn comes_third(&self, capture: &Stored) -> Result<bool, SnapshotError> {
+    fn comes_third(&self, capture: &Capture) -> Result<bool, SnapshotError> {
         let mut first: Option<String> = None;
         for row in self.cut.prefix(Table::Payloads, &payload_prefix(&capture.digest)) {
             let (key, _) = row?;
@@ -288,30 +288,31 @@ impl<'a> Captures<'a> {
     pub(super) fn with_new_original(
         &self,
         row_key: &[u8],
-    ) -> Result<Option<(Stored, Capture)>, SnapshotError> {
+    ) -> Result<Option<(StoredCapture, Capture)>, SnapshotError> {
         let Some(value) = self.cut.get(Table::Captures, row_key)? else {
             return Ok(None);
         };
-        let stored = captures::decode(row_key, &value);
-        let stored = self.cut.decode(Table::Captures, row_key, stored)?;
-        if (self.is_removed)(stored.url_key.as_bytes(), stored.place()) {
+        let stored = captures::read_row(self.cut, row_key, &value)?;
+        if (self.is_removed)(stored.capture.url_key.as_bytes(), stored.position()) {
             return Ok(None);
         }
-        let original = self.original((&stored).into())?;
-        let is_it = |row: &Stored| {
-            stored.original.as_ref().is_some_and(|known| {
-                (known.input, known.offset, &known.url_key) == (row.input.0, row.offset, &row.url_key)
+        let original = self.original(&stored.capture)?;
+        let known = stored.capture.original.as_ref();
+        let is_it = |row: &StoredCapture| {
+            let capture = &row.capture;
+            known.is_some_and(|known| {
+                (known.input, known.offset, &known.url_key) == (row.input.0, capture.offset, &capture.url_key)
             })
         };
         if original.as_ref().is_some_and(|found| is_it(&found.row)) {
             return Ok(None);
         }
-        let bare = bare(&stored)?;
+        let bare = bare(&stored);
         let now = match &original {
             Some(original) => self.with_content(&bare, original)?.unwrap_or(bare),
             None => bare,
         };
-        let is_same = now.original.is_none() && stored.original.is_none();
+        let is_same = now.original.is_none() && known.is_none();
         Ok((!is_same).then_some((stored, now)))
     }
 }

@@ -11,9 +11,11 @@ use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
-use crate::views::captures::{self, CapturePosition, Stored};
-use crate::views::order::{content_of, is_eligible, is_eligible_row};
-use crate::views::past::{self, Collections};
+use crate::views::capture_key::{self, CapturePosition};
+use crate::views::capture_row::{self, StoredCapture};
+use crate::views::captures;
+use crate::views::history::Collections;
+use crate::views::order::{content_of, is_eligible};
 use crate::views::version_change::Redecide;
 use crate::write::Write;
 
@@ -26,8 +28,6 @@ pub(crate) fn add(
     names: &dyn Collections,
     new: &mut Vec<(InputId, Capture)>,
 ) -> Result<Vec<(Redecide, Vec<CapturePosition>)>, SnapshotError> {
-    let row_key =
-        |input: InputId, c: &Capture| captures::row_key(&c.url_key, c.fetch_time_ms, input, c.offset);
     let mut changed: BTreeMap<Vec<u8>, (InputId, Capture)> = BTreeMap::new();
     let mut payloads = BTreeSet::new();
     {
@@ -37,17 +37,17 @@ pub(crate) fn add(
         for (input, capture) in new.iter() {
             if capture.kind == CaptureKind::Revisit {
                 let key = row_key(*input, capture);
-                for reference in reference_keys(capture.into(), &key) {
+                for reference in reference_keys(capture, &key) {
                     write.put(Table::References, reference, []);
                 }
-                let now = match all.original(capture.into())? {
+                let now = match all.original(capture)? {
                     Some(original) => all.with_content(capture, &original)?,
                     None => None,
                 };
                 write.put(
                     Table::Captures,
                     key.as_slice(),
-                    captures::encode(now.as_ref().unwrap_or(capture)),
+                    capture_row::encode(now.as_ref().unwrap_or(capture)),
                 );
                 if let Some(now) = now {
                     changed.insert(key, (*input, now));
@@ -58,15 +58,14 @@ pub(crate) fn add(
             if !may_be {
                 continue;
             }
-            let row = Stored::of(*input, capture);
-            payloads.extend(payload_key(&row));
+            payloads.extend(payload_key(capture));
             if has_references {
-                all.find_affected(&row, &mut affected)?;
+                all.find_affected(capture, &mut affected)?;
             }
         }
         for key in affected {
             if let Some((stored, now)) = all.with_new_original(&key)? {
-                write.put(Table::Captures, key.as_slice(), captures::encode(&now));
+                write.put(Table::Captures, key.as_slice(), capture_row::encode(&now));
                 changed.insert(key, (stored.input, now));
             }
         }
@@ -107,6 +106,10 @@ pub(crate) fn add(
     keys.collect()
 }
 
+fn row_key(input: InputId, capture: &Capture) -> Vec<u8> {
+    capture_key::row_key(&capture.url_key, capture.fetch_time_ms, input, capture.offset)
+}
+
 /// Adds stored captures to the new captures of a key: those of the key's latest time with a
 /// capture, stored or new, that may be current.
 fn with_newest(
@@ -115,17 +118,17 @@ fn with_newest(
     mut group: Vec<(InputId, Capture)>,
 ) -> Result<Vec<(InputId, Capture)>, SnapshotError> {
     let known: Vec<(InputId, u64)> = group.iter().map(|(input, c)| (*input, c.offset)).collect();
-    let rows = past::rows(cut, url_key)?;
+    let rows = captures::of_key(cut, url_key)?;
     let stay = || {
         rows.iter()
-            .filter(|row| is_eligible_row(row) && !known.contains(&(row.input, row.offset)))
+            .filter(|row| is_eligible(&row.capture) && !known.contains(&(row.input, row.capture.offset)))
     };
     let added = group
         .iter()
         .filter(|(_, c)| is_eligible(c))
         .map(|(_, c)| c.fetch_time_ms);
-    let newest = stay().map(|row| row.fetch_time_ms).chain(added).max();
-    for row in stay().filter(|row| Some(row.fetch_time_ms) == newest) {
+    let newest = stay().map(|row| row.capture.fetch_time_ms).chain(added).max();
+    for row in stay().filter(|row| Some(row.capture.fetch_time_ms) == newest) {
         group.push((row.input, read_capture(cut, row)?));
     }
     Ok(group)
@@ -147,7 +150,7 @@ pub(crate) fn remove(
     cut: &Cut,
     names: &dyn Collections,
     is_removed: &IsRemoved<'_>,
-    removed: &[Stored],
+    removed: &[StoredCapture],
 ) -> Result<ChangedRevisits, SnapshotError> {
     let all = Captures::new(cut, names, is_removed, &[]);
     let mut changed = ChangedRevisits::default();
@@ -155,23 +158,24 @@ pub(crate) fn remove(
     let mut payloads = BTreeSet::new();
     let has_references = cut.iter(Table::References).next().transpose()?.is_some();
     for row in removed {
-        if row.kind == CaptureKind::Revisit {
-            let key = captures::row_key(&row.url_key, row.fetch_time_ms, row.input, row.offset);
-            let references = reference_keys(row.into(), &key).into_iter();
+        let capture = &row.capture;
+        if capture.kind == CaptureKind::Revisit {
+            let key = row_key(row.input, capture);
+            let references = reference_keys(capture, &key).into_iter();
             changed
                 .reference_rows
                 .extend(references.map(|key| (Table::References, key)));
             continue;
         }
-        if let Some(key) = payload_key(row)
+        if let Some(key) = payload_key(capture)
             && all
-                .best_with_digest(&row.digest, row.fetch_time_ms, &row.url_key)?
+                .best_with_digest(&capture.digest, capture.fetch_time_ms, &capture.url_key)?
                 .is_none()
         {
             payloads.insert(key);
         }
         if has_references {
-            all.find_affected(row, &mut affected)?;
+            all.find_affected(capture, &mut affected)?;
         }
     }
     changed
@@ -179,8 +183,8 @@ pub(crate) fn remove(
         .extend(payloads.into_iter().map(|key| (Table::Payloads, key)));
     for key in affected {
         if let Some((stored, now)) = all.with_new_original(&key)? {
-            changed.rows.push((key, captures::encode(&now)));
-            let of_key = changed.by_key.entry(stored.url_key).or_default();
+            changed.rows.push((key, capture_row::encode(&now)));
+            let of_key = changed.by_key.entry(stored.capture.url_key).or_default();
             of_key.push((stored.input, now));
         }
     }

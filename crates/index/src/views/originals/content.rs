@@ -1,11 +1,11 @@
 //! Revisits with and without the content of their originals.
 
-use extract::{Capture, CaptureKind, Link, LinkKind, Original, Page};
+use extract::{Capture, CaptureKind, Link, Original};
 
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
-use crate::views::captures::{self, Stored};
+use crate::views::capture_row::{StoredCapture, text_hash};
 use crate::views::{links, past, past_links, texts};
 
 /// Returns a revisit with the content of a capture of an input; `None` if that leads to the
@@ -21,16 +21,7 @@ pub(crate) fn with_original(revisit: &Capture, input: InputId, mut original: Cap
     let is_redirect = (300..400).contains(&original.status)
         && !matches!(original.kind, CaptureKind::Resource | CaptureKind::Wet);
     let mut now = Capture {
-        original: Some(Box::new(Original {
-            url_key: original.url_key.clone(),
-            fetch_time_ms: original.fetch_time_ms,
-            input: input.0,
-            offset: original.offset,
-            mime: original.mime.clone(),
-            status: original.status,
-            kind: original.kind,
-            digest: original.digest.clone(),
-        })),
+        original: Some(Box::new(Original::of(&original, input.0))),
         ..revisit.clone()
     };
     if is_redirect {
@@ -48,86 +39,45 @@ pub(crate) fn with_original(revisit: &Capture, input: InputId, mut original: Cap
 }
 
 /// Returns a revisit as in its record.
-pub(crate) fn bare(stored: &Stored) -> Result<Capture, SnapshotError> {
-    Ok(Capture {
-        original: None,
-        ..without_content(stored)
-    })
-}
-
-fn without_content(stored: &Stored) -> Capture {
-    let location = stored.location.as_ref().and_then(|url| {
-        Some(Link {
-            url_key: urlkey::url_key(url).ok()?,
-            url: url.clone(),
-            anchor: String::new(),
-            nofollow: false,
-            kind: LinkKind::Location,
-        })
-    });
+pub(crate) fn bare(stored: &StoredCapture) -> Capture {
     Capture {
-        url_key: stored.url_key.clone(),
-        url: stored.url.clone(),
-        fetch_time_ms: stored.fetch_time_ms,
-        mime: stored.mime.clone(),
-        status: stored.status,
-        method: stored.method.clone(),
-        shortfall: stored.shortfall,
-        digest: stored.digest.clone(),
-        offset: stored.offset,
-        length: stored.length,
-        kind: stored.kind,
-        redirect: location,
-        redirects_to_itself: stored.redirects_to_itself,
-        refers_to: stored.refers_to.clone(),
-        original: stored.original.clone(),
-        ..Capture::default()
+        original: None,
+        page: None,
+        document: None,
+        ..stored.capture.clone()
     }
 }
 
 /// Returns a stored capture with its text and links, as far as views show them.
-pub(crate) fn read_capture(cut: &Cut, stored: &Stored) -> Result<Capture, SnapshotError> {
-    let mut capture = without_content(stored);
+pub(crate) fn read_capture(cut: &Cut, stored: &StoredCapture) -> Result<Capture, SnapshotError> {
+    let mut capture = stored.capture.clone();
+    let url_key = &stored.capture.url_key;
     let mut links = links_of(cut, stored)?;
-    let Some(content) = &stored.content else {
+    let Some(content) = capture.content_mut() else {
         if (300..400).contains(&capture.shown_status()) && capture.redirect.is_none() {
             capture.redirect = links.pop();
         }
         return Ok(capture);
     };
-    let text = match content.text {
-        Some(name) => match past::read_text(cut, &stored.url_key, name)? {
+    let text = match stored.text {
+        Some(name) => match past::read_text(cut, url_key, name)? {
             Some(text) => Some(text),
-            None => texts::read(cut, &stored.url_key)?.filter(|text| captures::text_hash(text) == name),
+            None => texts::read(cut, url_key)?.filter(|text| text_hash(text) == name),
         },
         None => None,
     };
-    let details = &stored.details;
-    let page = Page {
-        title: content.title.clone(),
-        language: content.language.clone(),
-        text: text.unwrap_or_default(),
-        text_truncated: details.text_truncated,
-        canonical: details.canonical.clone(),
-        robots: details.robots.clone(),
-        links_dropped: details.links_dropped,
-        links,
-        ..Page::default()
-    };
-    if content.is_document {
-        capture.document = Some(Box::new(page))
-    } else {
-        capture.page = Some(page)
-    }
+    content.text = text.unwrap_or_default();
+    content.links = links;
     Ok(capture)
 }
 
-fn links_of(cut: &Cut, stored: &Stored) -> Result<Vec<Link>, SnapshotError> {
+fn links_of(cut: &Cut, stored: &StoredCapture) -> Result<Vec<Link>, SnapshotError> {
     let Some(name) = stored.links else {
         return Ok(Vec::new());
     };
-    match past_links::read_set(cut, &stored.url_key, name)? {
+    let url_key = &stored.capture.url_key;
+    match past_links::read_set(cut, url_key, name)? {
         Some(links) => Ok(links),
-        None => links::read(cut, &stored.url_key, |_| true),
+        None => links::read(cut, url_key, |_| true),
     }
 }

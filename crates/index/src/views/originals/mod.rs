@@ -26,7 +26,7 @@ mod rows;
 pub(crate) use candidates::original_order;
 pub(crate) use change::{add, remove};
 pub(crate) use content::{read_capture, with_original};
-pub(crate) use revisit::{Revisit, is_known};
+pub(crate) use revisit::{is_known, is_like, may_go_by_digest, names_its_own, target};
 pub(crate) use rows::{
     digest_prefix, payload_key, reference_hash, reference_keys, referred_hash, target_prefix,
 };

@@ -1,11 +1,10 @@
 //! Rows of `references` and `payloads`.
 
-use extract::CaptureKind;
+use extract::{Capture, CaptureKind};
 
-use super::revisit::{Revisit, is_known};
+use super::revisit::{is_known, names_its_own, target};
 use crate::codec::{self, Corrupt};
-use crate::views::captures::Stored;
-use crate::views::order::is_eligible_row;
+use crate::views::order::{content_of, is_eligible};
 
 const BY_TARGET: u8 = 1;
 const BY_DIGEST: u8 = 2;
@@ -13,17 +12,17 @@ const HASH_BYTES: usize = 16;
 const PAYLOAD_HASH_BYTES: usize = 8;
 
 /// Returns the `references` keys of a revisit whose row of `captures` has the key `row_key`.
-pub(crate) fn reference_keys(revisit: Revisit<'_>, row_key: &[u8]) -> Vec<Vec<u8>> {
-    if revisit.names_its_own() {
+pub(crate) fn reference_keys(revisit: &Capture, row_key: &[u8]) -> Vec<Vec<u8>> {
+    if names_its_own(revisit) {
         return Vec::new();
     }
-    let by_target = revisit.target().map(|(target, second)| {
+    let by_target = target(revisit).map(|(target, second)| {
         let mut key = target_prefix(target, second);
         key.extend_from_slice(row_key);
         key
     });
-    let by_digest = is_known(revisit.digest()).then(|| {
-        let mut key = digest_prefix(revisit.digest());
+    let by_digest = is_known(&revisit.digest).then(|| {
+        let mut key = digest_prefix(&revisit.digest);
         key.extend_from_slice(row_key);
         key
     });
@@ -63,12 +62,11 @@ pub(crate) fn digest_prefix(digest: &str) -> Vec<u8> {
 }
 
 /// Returns the key of the row of `payloads` of a capture, if it has one.
-pub(crate) fn payload_key(row: &Stored) -> Option<Vec<u8>> {
-    let has_one = is_payload(row) && is_known(&row.digest);
-    has_one.then(|| {
-        let mut key = payload_prefix(&row.digest);
-        key.extend_from_slice(&codec::sortable(row.fetch_time_ms));
-        key.extend_from_slice(row.url_key.as_bytes());
+pub(crate) fn payload_key(capture: &Capture) -> Option<Vec<u8>> {
+    is_payload(capture).then(|| {
+        let mut key = payload_prefix(&capture.digest);
+        key.extend_from_slice(&codec::sortable(capture.fetch_time_ms));
+        key.extend_from_slice(capture.url_key.as_bytes());
         key
     })
 }
@@ -88,7 +86,9 @@ pub(super) fn split_payload(key: &[u8]) -> Result<(i64, String), Corrupt> {
     Ok((codec::from_sortable(*time), url_key))
 }
 
-/// Returns whether a capture is a page or document, and no revisit.
-pub(super) fn is_payload(row: &Stored) -> bool {
-    row.kind != CaptureKind::Revisit && row.content.is_some() && is_eligible_row(row)
+/// Returns whether a capture, new or stored, is a page or document with a known digest, and no
+/// revisit.
+pub(super) fn is_payload(capture: &Capture) -> bool {
+    let is_document = capture.kind != CaptureKind::Revisit && content_of(capture).is_some();
+    is_document && is_eligible(capture) && is_known(&capture.digest)
 }

@@ -5,80 +5,18 @@
 //! URL and time. From WAT, only requests with a method other than GET are read: those of GET would
 //! have to be parsed, and do not change a response.
 
+mod method;
+mod names;
+
 use warc::{Format, Kind, Record};
 
 use crate::wat;
-
-/// Longest method, in bytes; the longest registered one has 17.
-const METHOD_BYTES_MAX: usize = 32;
-
-/// Maximum number of concurrent ids kept per record. Writers name one or two.
-const NAMES_MAX: usize = 16;
+pub(crate) use method::checked_method;
+use method::method_of;
+pub use names::ExchangeNames;
 
 /// The GET method.
-pub(crate) const GET: &str = "GET";
-
-/// The identification of a record for the other records of its exchange.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ExchangeNames {
-    /// Its own id; empty if it has none.
-    pub(crate) id: String,
-    /// Ids that it names as concurrent.
-    pub(crate) concurrent: Vec<String>,
-    pub(crate) url: String,
-    /// Milliseconds since 1970.
-    pub(crate) time_ms: Option<i64>,
-}
-
-impl ExchangeNames {
-    fn of(record: &Record) -> ExchangeNames {
-        let concurrent = record
-            .headers
-            .iter()
-            .filter(|(name, _)| name.eq_ignore_ascii_case("WARC-Concurrent-To"));
-        ExchangeNames {
-            id: record
-                .headers
-                .get("WARC-Record-ID")
-                .unwrap_or_default()
-                .trim()
-                .to_owned(),
-            concurrent: concurrent
-                .take(NAMES_MAX)
-                .map(|(_, value)| value.trim().to_owned())
-                .collect(),
-            url: record.target().unwrap_or_default().to_owned(),
-            time_ms: record
-                .headers
-                .get("WARC-Date")
-                .and_then(warc::parse_date)
-                .map(|date| date.ms),
-        }
-    }
-
-    /// Returns whether either names the other and both have one URL. The URL is checked because ids
-    /// are not always unique in practice.
-    fn is_linked(&self, other: &ExchangeNames) -> bool {
-        // Some writers omit the angle brackets of ids.
-        let names = |of: &ExchangeNames, id: &str| {
-            !bare(id).is_empty() && of.concurrent.iter().any(|named| bare(named) == bare(id))
-        };
-        let is_of_one_url = self.url.is_empty() || other.url.is_empty() || self.url == other.url;
-        is_of_one_url && (names(self, &other.id) || names(other, &self.id))
-    }
-
-    fn is_alike(&self, other: &ExchangeNames) -> bool {
-        !self.url.is_empty()
-            && self.url == other.url
-            && self.time_ms.is_some()
-            && self.time_ms == other.time_ms
-    }
-}
-
-/// Returns an id without blanks and angle brackets.
-fn bare(id: &str) -> &str {
-    id.trim().trim_start_matches('<').trim_end_matches('>')
-}
+const GET: &str = "GET";
 
 /// How certainly a request belongs to a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,21 +77,6 @@ pub fn answer_names(record: &Record) -> ExchangeNames {
         Kind::Metadata => wat::response_names(record).unwrap_or_default(),
         _ => ExchangeNames::of(record),
     }
-}
-
-/// Returns the method of an HTTP request, in upper case: the first word of its block, if it is
-/// valid.
-fn method_of(block: &[u8]) -> Option<String> {
-    let line = &block[..block.len().min(METHOD_BYTES_MAX + 1)];
-    let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t'))?;
-    checked_method(std::str::from_utf8(&line[..end]).ok()?)
-}
-
-/// Returns a word as a method, in upper case; `None` if it is no token (RFC 9110, 9.1) or too long.
-pub(crate) fn checked_method(word: &str) -> Option<String> {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    let is_method = !word.is_empty() && word.len() <= METHOD_BYTES_MAX && word.bytes().all(is_token);
-    is_method.then(|| word.to_ascii_uppercase())
 }
 
 #[cfg(test)]
