@@ -1,4 +1,6 @@
-"""A cluster of Spark on this machine: a real master and workers, each a process of its own on the loopback address."""
+"""Spark on this machine: what all its processes are given, and a cluster with a real master and workers, each a process of its
+own on the loopback address.
+"""
 
 import contextlib
 import os
@@ -14,6 +16,19 @@ import pyspark
 #: A job lasts a minute: too short for the second compiler of the JVM to pay. The first one needs more room for its code.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
+#: Settings of sessions. Rows are few here: to compile code for a query takes longer than to interpret it, and each partition
+#: of a shuffle or of a table's log is a task.
+SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
 _SPARK_CLASS = pathlib.Path(pyspark.__file__).with_name("bin") / "spark-class"
 
 
@@ -26,7 +41,7 @@ def environment() -> "dict[str, str]":
 class Process:
     """A process with a log file. It and what it starts are a group, so that all of it can be killed, as a machine is lost."""
 
-    def __init__(self, log: pathlib.Path, command: "list[str]", more: "dict[str, str] | None" = None) -> None:
+    def __init__(self, log: pathlib.Path, command: "list[str]") -> None:
         self.log = log
         with log.open("wb") as out:
             self.running = subprocess.Popen(
@@ -34,7 +49,7 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                env={**environment(), **(more or {})},
+                env=environment(),
                 start_new_session=True,
             )
 
@@ -63,24 +78,28 @@ class Cluster:
     def __init__(self, folder: pathlib.Path, workers: int = 2) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        spark = "org.apache.spark.deploy"
-        ports = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-        self.master = self._start("master", [f"{spark}.master.Master", *ports])
+        self.master = self._start("master", "Master")
         self.workers: "list[Process]" = []
         try:
             self.url = self.master.wait_for(r"Starting Spark master at (spark://\S+)")[1]
-            work = [f"{spark}.worker.Worker", *ports, "--cores", "1", "--memory", "1500m", self.url]
-            for number in range(workers):
-                folder_of = ["--work-dir", str(folder / f"worker-{number}")]
-                self.workers.append(self._start(f"worker-{number}", [*work[:-1], *folder_of, self.url]))
+            for _ in range(workers):
+                self.add_worker()
             for worker in self.workers:
                 worker.wait_for("Successfully registered with master")
         except BaseException:
             self.close()
             raise
 
-    def _start(self, name: str, command: "list[str]") -> Process:
-        return Process(self.folder / f"{name}.log", [str(_SPARK_CLASS), *command])
+    def add_worker(self) -> None:
+        """Starts a worker. It registers some seconds later."""
+        name = f"worker-{len(self.workers)}"
+        limits = ["--cores", "1", "--memory", "1500m", "--work-dir", str(self.folder / name)]
+        self.workers.append(self._start(name, "Worker", *limits, self.url))
+
+    def _start(self, name: str, kind: str, *arguments: str) -> Process:
+        deployed = f"org.apache.spark.deploy.{kind.lower()}.{kind}"
+        ports = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        return Process(self.folder / f"{name}.log", [str(_SPARK_CLASS), deployed, *ports, *arguments])
 
     def close(self) -> None:
         for process in [*self.workers, self.master]:
@@ -93,17 +112,9 @@ class Cluster:
         self.close()
 
 
-def job(
-    log: pathlib.Path, *arguments: str, master: str = "local[2]", more: "dict[str, str] | None" = None
-) -> Process:
-    """Starts ``python -m weft.spark``, with more variables in its environment. What it prints and says are in one log."""
-    settings = [
-        "--conf=spark.driver.host=127.0.0.1",
-        "--conf=spark.ui.enabled=false",
-        "--conf=spark.executor.memory=1g",
-        "--conf=spark.sql.shuffle.partitions=4",
-        "--conf=spark.ui.showConsoleProgress=false",
-        "--conf=spark.sql.codegen.wholeStage=false",
-    ]
+def job(log: pathlib.Path, *arguments: str, master: str, conf: "dict[str, str]") -> Process:
+    """Starts ``python -m weft.spark`` with more settings. What it prints and says are in one log."""
+    conf = {**SETTINGS, "spark.executor.memory": "1g", **conf}
+    settings = [f"--conf={key}={value}" for key, value in conf.items()]
     command = [sys.executable, "-m", "weft.spark", "--master", master, *settings, *map(str, arguments)]
-    return Process(log, command, more)
+    return Process(log, command)

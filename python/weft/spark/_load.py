@@ -72,47 +72,70 @@ def load(
     if batch_inputs < 1:
         raise WrongUse("batch_inputs must be at least 1")
     tables = Tables(ours(spark), base)
-    tables.create(links)
+    created = tables.create(links)
     summary = Summary(tables.base)
-    last, done = tables.last_batch("batches"), tables.last_batch("ledger")
-    tables.remove("staging", str(done))
-    if last > done:
+    # A table that is new has no rows that would have to be looked for.
+    last = 0 if "batches" in created else tables.last_batch("batches")
+    known = _Known() if "ledger" in created else _known(tables)
+    tables.remove("staging", str(known.last_batch))
+    if last > known.last_batch:
         say(f"batch {last}: finishing it for an interrupted job")
-        _run(tables, last, links, say).add_to(summary, say)
+        _run(tables, last, tables.planned(last), known, links, say).add_to(summary, say)
     found = find(inputs, prefix)
-    places = _places(tables)
-    new = [each for each in found if not _is_known(each, places)]
+    new = [each for each in found if not known.has(each)]
     summary.inputs += len(found) - len(new)
     summary.known += len(found) - len(new)
     for number, start in enumerate(range(0, len(new), batch_inputs), last + 1):
-        _begin(tables, number, new[start : start + batch_inputs], collection)
-        _run(tables, number, links, say).add_to(summary, say)
+        planned = _begin(tables, number, new[start : start + batch_inputs], collection)
+        _run(tables, number, planned, known, links, say).add_to(summary, say)
     summary.seconds = round(time.monotonic() - begun, 3)
     return summary
 
 
-def _places(tables: Tables) -> "set[Tuple[str, Optional[str]]]":
-    """Returns the locations and versions of inputs whose content is in the tables."""
-    read = tables.read("ledger").where("digest IS NOT NULL").select("location", "version").toArrow()
-    return set(zip(read["location"].to_pylist(), read["version"].to_pylist()))
+@dataclass
+class _Known:
+    """What the ledger says. It is read once, because only one job at a time writes to it."""
+
+    last_batch: int = 0
+    #: Locations and versions of inputs whose content is in the tables.
+    places: "set[Tuple[str, Optional[str]]]" = field(default_factory=set)
+    #: Digests of inputs that were read, each with its failure, if any.
+    digests: Dict[str, Optional[str]] = field(default_factory=dict)
+
+    def has(self, found: Found) -> bool:
+        return found.problem is None and found.version != "" and (found.location, found.version) in self.places
+
+    def add(self, rows: List[dict]) -> None:
+        for row in rows:
+            self.last_batch = max(self.last_batch, row["batch"])
+            if row["digest"] is not None:
+                self.places.add((row["location"], row["version"]))
+                if row["state"] != "known":
+                    self.digests[row["digest"]] = row["failure"]
 
 
-def _is_known(found: Found, places: "set[Tuple[str, Optional[str]]]") -> bool:
-    return found.problem is None and found.version != "" and (found.location, found.version) in places
+def _known(tables: Tables) -> _Known:
+    known = _Known()
+    columns = ["batch", "state", "digest", "failure", "location", "version"]
+    for rows in tables.read("ledger").select(*columns).toArrow().to_batches():
+        known.add(rows.to_pylist())
+    return known
 
 
-def _begin(tables: Tables, batch: int, found: Sequence[Found], collection: str) -> None:
+def _begin(tables: Tables, batch: int, found: Sequence[Found], collection: str) -> List[Any]:
+    """Records a batch, and returns its rows."""
     rows = [
         {"batch": batch, "seq": seq, "collection": collection, **asdict(each)} for seq, each in enumerate(found)
     ]
     tables.append_list("batches", rows, BATCHES, batch)
     # If two jobs use one batch number, the first append wins and the second is ignored.
-    planned = [row.location for row in tables.planned(batch)]
-    if planned != [each.location for each in found]:
+    planned = tables.planned(batch)
+    if [row.location for row in planned] != [each.location for each in found]:
         raise RuntimeError(
             f"another job started batch {batch} in {tables.base} concurrently: only one job at a time may write to a base; "
             "run this one again when the other has ended"
         )
+    return planned
 
 
 @dataclass
@@ -137,13 +160,13 @@ class _Batch:
         say(f"batch {self.number}: done: {says}")
 
 
-def _run(tables: Tables, batch: int, links: str, say: Say) -> _Batch:
-    planned = tables.planned(batch)
+def _run(tables: Tables, batch: int, planned: List[Any], known: _Known, links: str, say: Say) -> _Batch:
+    """Finishes a batch, whose rows in ``batches`` are ``planned``."""
     found = [Found(row.name, row.location, row.size, row.version, row.problem) for row in planned]
     staging = ("staging", str(batch))
     if not tables.exists(*staging):
         say(f"batch {batch}: {len(found):,} inputs: reading")
-        _stage(tables, staging, found, links, planned[0]["collection"], batch)
+        _stage(tables, staging, found, known.digests, links, planned[0]["collection"], batch)
     say(f"batch {batch}: appending")
     staged = tables.read(*staging)
     outcomes = staged.where("outcome IS NOT NULL").select("seq", "outcome.*").toArrow().to_pylist()
@@ -157,38 +180,31 @@ def _run(tables: Tables, batch: int, links: str, say: Say) -> _Batch:
             say(f"batch {batch}: appended {table}")
     tables.append_list("ledger", rows, LEDGER, batch)
     say(f"batch {batch}: appended ledger")
+    known.add(rows)
     tables.remove(*staging)
     return _Batch(batch, rows)
 
 
 def _stage(
-    tables: Tables, staging: Tuple[str, str], found: Sequence[Found], links: str, collection: str, batch: int
+    tables: Tables,
+    staging: Tuple[str, str],
+    found: Sequence[Found],
+    digests: Mapping[str, Optional[str]],
+    links: str,
+    collection: str,
+    batch: int,
 ) -> None:
     # Files of a job that was killed while writing belong to no commit, so nobody else would remove them.
     tables.remove(*staging)
     context = tables.spark.sparkContext
-    inputs, known = context.broadcast(list(found)), context.broadcast(_digests(tables))
+    inputs, known = context.broadcast(list(found)), context.broadcast(digests)
     read = reader(inputs, known, links=links, collection=collection, batch=batch)
-    (
-        # One task per input: little is lost with a machine, and it is repeated elsewhere.
-        tables.spark.range(0, len(found), 1, numPartitions=len(found))
-        .mapInArrow(read, from_arrow_schema(staging_schema()))
-        .write.format("delta")
-        # Fails if another job has staged something.
-        .mode("errorifexists")
-        # The table is read as a whole, so column statistics would be useless.
-        .option("delta.dataSkippingNumIndexedCols", "0")
-        .save(tables.path(*staging))
-    )
+    # One task per input: little is lost with a machine, and it is repeated elsewhere.
+    numbers = tables.spark.range(0, len(found), 1, numPartitions=len(found))
+    # Fails if another job has staged something.
+    tables.stage(numbers.mapInArrow(read, from_arrow_schema(staging_schema())), *staging)
     inputs.unpersist()
     known.unpersist()
-
-
-def _digests(tables: Tables) -> Mapping[str, Optional[str]]:
-    """Returns the digests of inputs that were read, each with its failure, if any."""
-    read = tables.read("ledger").where("digest IS NOT NULL AND state <> 'known'").select("digest", "failure")
-    table = read.toArrow()
-    return dict(zip(table["digest"].to_pylist(), table["failure"].to_pylist()))
 
 
 def _judged(batch: int, found: Sequence[Found], outcomes: List[dict]) -> Tuple[List[dict], List[int]]:

@@ -21,6 +21,10 @@ _OURS = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+}
+
+#: Settings of our session that its parent may have other values of.
+_UNLESS_SET = {
     # Logs of some thousand files need only a few tasks, not 50.
     "spark.databricks.delta.snapshotPartitions": "4",
 }
@@ -56,4 +60,7 @@ def ours(spark: SparkSession) -> SparkSession:
     own = spark.newSession()
     for key, value in _OURS.items():
         own.conf.set(key, value)
+    for key, value in _UNLESS_SET.items():
+        if own.conf.get(key, None) is None:
+            own.conf.set(key, value)
     return own

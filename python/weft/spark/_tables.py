@@ -8,6 +8,7 @@ Invariants:
 - The ledger comes last: a batch is done if and only if the ledger has it. Until then its staging table is kept.
 """
 
+import json
 import os
 from typing import Any, List, Optional
 
@@ -64,23 +65,27 @@ class Tables:
     def path(self, *names: str) -> str:
         return "/".join([self.base, *names])
 
-    def create(self, links: str) -> None:
-        """Creates missing tables. Raises :class:`WrongUse` if the existing tables keep other links."""
+    def create(self, links: str) -> "set[str]":
+        """Creates missing tables and returns their names. Raises :class:`WrongUse` if the existing tables keep other links."""
         schemas = {
             "batches": BATCHES,
             **{name: table_schema(name) for name in TABLES},
             "ledger": LEDGER,
         }
+        created = {name for name in schemas if not self.exists(name)}
         for name, schema in schemas.items():
-            if not self.exists(name):
+            if name in created:
                 self._create(name, from_arrow_schema(schema), {"weft.links": links})
             else:
                 self._add_columns(name, from_arrow_schema(schema))
+        if "captures" in created:
+            return created
         kept = self._properties("captures").get("weft.links")
         if kept is None:
             raise WrongUse(f"{self.path('captures')} is not a table of Weft; choose another base")
         if kept != links:
             raise WrongUse(f"{self.base} keeps {kept} links since its first load; this job requests {links}")
+        return created
 
     def _create(self, name: str, schema: StructType, properties: "dict[str, str]") -> None:
         def of(field: Any) -> str:
@@ -110,12 +115,16 @@ class Tables:
     def exists(self, *names: str) -> bool:
         """Returns whether the table exists. Its first commit is atomic."""
         # After a checkpoint, old commits may be removed.
+        return any(name.endswith((".json", ".parquet")) for name in self._log(*names))
+
+    def _log(self, *names: str) -> List[str]:
+        """Returns the names of the files of a table's log that begin with a version."""
         log = self._hadoop(self.path(*names, "_delta_log"))
         files = log.getFileSystem(self._hadoop_conf())
         if not files.exists(log):
-            return False
-        names_there = [status.getPath().getName() for status in files.listStatus(log)]
-        return any(name.endswith((".json", ".parquet")) and name[:1].isdigit() for name in names_there)
+            return []
+        there = (status.getPath().getName() for status in files.listStatus(log))
+        return [name for name in there if name[:1].isdigit()]
 
     def remove(self, *names: str) -> None:
         """Removes a folder, if it exists."""
@@ -134,9 +143,34 @@ class Tables:
             reader = reader.option("versionAsOf", version)
         return reader.load(self.path(*names))
 
-    def version(self, name: str) -> int:
+    def version(self, *names: str) -> int:
         """Returns the newest version of a table."""
-        return self.spark.sql(f"DESCRIBE HISTORY {self._named(name)} LIMIT 1").collect()[0]["version"]
+        return max(int(file.partition(".")[0]) for file in self._log(*names) if file.endswith(".json"))
+
+    def rows_written(self, *names: str) -> int:
+        """Returns the number of rows that the newest commit of a table wrote. Sessions that do not record it count the rows,
+        which takes several jobs.
+        """
+        version = self.path(*names, "_delta_log", f"{self.version(*names):020}.json")
+        path = self._hadoop(version)
+        stream = path.getFileSystem(self._hadoop_conf()).open(path)
+        try:
+            text = self.spark._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+        finally:
+            stream.close()
+        [commit] = [line["commitInfo"] for line in map(json.loads, text.splitlines()) if "commitInfo" in line]
+        rows = commit.get("operationMetrics", {}).get("numOutputRows")
+        return self.read(*names).count() if rows is None else int(rows)
+
+    def stage(self, rows: DataFrame, *names: str) -> None:
+        """Writes a table that is removed soon, in one commit. Fails if there is one."""
+        (
+            rows.write.format("delta")
+            .mode("errorifexists")
+            # The table is read as a whole, so column statistics would be useless.
+            .option("delta.dataSkippingNumIndexedCols", "0")
+            .save(self.path(*names))
+        )
 
     def append(self, name: str, rows: DataFrame, batch: int) -> None:
         """Appends the rows of a batch. Repeating it adds nothing."""
@@ -158,7 +192,8 @@ class Tables:
 
     def planned(self, batch: int) -> List[Any]:
         """Returns the rows of a batch in ``batches``, in order."""
-        return self.read("batches").where(F.col("batch") == batch).orderBy("seq").collect()
+        # A sort by Spark would take two more jobs.
+        return sorted(self.read("batches").where(F.col("batch") == batch).collect(), key=lambda row: row.seq)
 
     def last_batch(self, name: str) -> int:
         """Returns the number of the last batch in a table; 0 if it has none."""
