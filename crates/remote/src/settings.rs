@@ -36,6 +36,19 @@ impl Default for Retry {
     }
 }
 
+impl Retry {
+    /// Reads the number of tries from `AWS_MAX_ATTEMPTS`, as other programs do; a value that is not
+    /// a number above 0 counts as missing.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Retry {
+        let given = variable("AWS_MAX_ATTEMPTS").and_then(|value| value.trim().parse().ok());
+        let default = Retry::default();
+        Retry {
+            failures_max: given.filter(|tries| *tries > 0).unwrap_or(default.failures_max),
+            ..default
+        }
+    }
+}
+
 /// Address and credentials of S3, from the usual environment variables. Profiles are not supported.
 #[derive(Clone, Default)]
 pub struct S3Settings {
@@ -80,5 +93,19 @@ impl std::fmt::Debug for S3Settings {
             .field("region", &self.region)
             .field("endpoint", &self.endpoint)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Retry;
+
+    #[test]
+    fn the_number_of_tries_is_taken_from_the_environment() {
+        let tries = |value: &str| Retry::from_variables(|_| Some(value.to_owned())).failures_max;
+        assert_eq!(tries(" 2 "), 2);
+        for value in ["", "0", "-1", "many"] {
+            assert_eq!(tries(value), Retry::default().failures_max, "{value:?}");
+        }
     }
 }
