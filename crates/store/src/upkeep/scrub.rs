@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use parking_lot::Mutex;
@@ -16,6 +17,7 @@ use store_protocol::{
 use super::Progress;
 use super::census::name;
 use super::gate::Gate;
+use super::reconcile::{Outages, Reader};
 use super::throttle::Throttle;
 use crate::cluster::Topology;
 
@@ -161,19 +163,27 @@ pub async fn scrub_all(
         let throttle = Throttle::new(bytes_per_s);
         async move {
             let gate = Gate::open();
-            for partition in (0..PARTITIONS).map(Partition) {
-                let reading = Reading {
-                    volume,
-                    throttle: &throttle,
-                    gate: &gate,
-                };
+            let reading = Reading {
+                volume,
+                throttle: &throttle,
+                gate: &gate,
+            };
+            // Surveyed many at a time: a request for each partition would take longer than reading
+            // the replicas of a small store.
+            let (mut surveys, outages) = (Reader::new(volume), Outages::new(Duration::MAX));
+            let partitions: Vec<_> = (0..PARTITIONS).map(Partition).collect();
+            for at in 0..partitions.len() {
                 let mut note = |seen: Replica<'_>| {
                     let mut shared = shared.lock();
                     shared.0.add(volume.id(), &seen);
                     shared.1.add(&seen);
                     progress(shared.1);
                 };
-                if let Err(error) = reading.partition(partition, None, &mut note).await {
+                let read = async {
+                    let entries = surveys.next(&partitions[at..], &outages).await?;
+                    reading.entries(&entries, None, &mut note).await
+                };
+                if let Err(error) = read.await {
                     name(&mut shared.lock().0.volumes_failed, error.to_string());
                     return;
                 }
@@ -220,8 +230,19 @@ impl Reading<'_> {
         after: Option<&Key>,
         note: &mut (dyn FnMut(Replica<'_>) + Send),
     ) -> Result<bool, VolumeError> {
-        for item in self.volume.survey(&[partition]).await?.concat() {
-            let (key, version, size) = match &item {
+        let entries = self.volume.survey(&[partition]).await?.concat();
+        self.entries(&entries, after, note).await
+    }
+
+    /// Like [`Reading::partition`], for a partition that was surveyed.
+    async fn entries(
+        &self,
+        entries: &[SurveyEntry],
+        after: Option<&Key>,
+        note: &mut (dyn FnMut(Replica<'_>) + Send),
+    ) -> Result<bool, VolumeError> {
+        for item in entries {
+            let (key, version, size) = match item {
                 SurveyEntry::Replica {
                     key, version, size, ..
                 } => (key, *version, *size),
@@ -240,7 +261,7 @@ impl Reading<'_> {
                 () = self.gate.stopped() => return Ok(false),
                 () = self.throttle.take(size) => {}
             }
-            let outcome = self.replica(&item, key, version).await?;
+            let outcome = self.replica(item, key, version).await?;
             note(Replica {
                 key,
                 version,

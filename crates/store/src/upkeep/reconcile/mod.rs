@@ -14,4 +14,4 @@ pub use decide::{Copy, Finding, ObjectState, Plan, Replaces, Rules, Step, decide
 pub use execute::{ReconcileResult, Reconciler};
 pub use gather::VolumeReports;
 pub use outages::Outages;
-pub use walk::Walk;
+pub use walk::{Reader, Walk};

@@ -33,7 +33,7 @@ pub struct Walk<'a> {
 }
 
 /// One volume's answers, some partitions ahead of the walk.
-struct Reader {
+pub struct Reader {
     volume: Arc<dyn Volume>,
     /// Surveys of the first of the remaining partitions.
     ready: VecDeque<Vec<SurveyEntry>>,
@@ -47,16 +47,11 @@ impl<'a> Walk<'a> {
         outages: &'a Outages,
         partitions: impl IntoIterator<Item = Partition>,
     ) -> Self {
-        let reader = |volume: &Arc<dyn Volume>| Reader {
-            volume: volume.clone(),
-            ready: VecDeque::new(),
-            asked: Instant::now(),
-        };
         Self {
             topology,
             outages,
             left: partitions.into_iter().collect(),
-            readers: topology.volumes.values().map(reader).collect(),
+            readers: topology.volumes.values().map(Reader::new).collect(),
         }
     }
 
@@ -98,8 +93,24 @@ impl<'a> Walk<'a> {
 }
 
 impl Reader {
+    /// Returns a reader that has not asked anything yet.
+    pub fn new(volume: &Arc<dyn Volume>) -> Self {
+        Self {
+            volume: volume.clone(),
+            ready: VecDeque::new(),
+            asked: Instant::now(),
+        }
+    }
+
     /// Returns the survey of the first of the remaining partitions.
-    async fn next(&mut self, left: &[Partition], outages: &Outages) -> Result<Vec<SurveyEntry>, VolumeError> {
+    ///
+    /// # Errors
+    /// The volume does not answer.
+    pub async fn next(
+        &mut self,
+        left: &[Partition],
+        outages: &Outages,
+    ) -> Result<Vec<SurveyEntry>, VolumeError> {
         if self.ready.is_empty() || self.asked.elapsed() > FRESH_FOR {
             self.ready.clear();
             self.asked = Instant::now();
