@@ -41,6 +41,10 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 /// Time between two questions about the progress of a load.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The first of these times in a client, which is not woken by the end of a load. The time doubles
+/// each time, so that a load of a small file is not waited for longer than it takes.
+const FIRST_LOOK_INTERVAL: Duration = Duration::from_millis(1);
+
 /// How to open an archive.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -329,6 +333,7 @@ impl Archive {
         let mut cancelled = false;
         loop {
             let (mut epoch, mut job) = self.submit(request)?;
+            let mut interval = FIRST_LOOK_INTERVAL;
             loop {
                 if !progress(epoch, &job) && !cancelled {
                     cancelled = true;
@@ -339,13 +344,26 @@ impl Archive {
                     JobState::Interrupted if !cancelled => break,
                     _ => return Ok((epoch, job)),
                 }
-                system::pause(LOOK_INTERVAL);
+                self.wait_for_end(job.id, interval);
+                interval = LOOK_INTERVAL.min(2 * interval);
                 (epoch, job) = match self.ask(Job { id: job.id }) {
                     // A new owner does not know this job, so request the load again.
                     Err(error) if error.code == ErrorCode::NotFound && !cancelled => break,
                     answer => answer.map(|answer| (answer.epoch, answer.body))?,
                 };
             }
+        }
+    }
+
+    /// Waits until a load ends or it is time to look at it again: after `interval` in a client.
+    fn wait_for_end(&self, id: u64, interval: Duration) {
+        let job = match &*self.shared.role.read() {
+            Role::Owner(owner) => owner.job(id),
+            Role::Client(_) => None,
+        };
+        match job {
+            Some(job) => job.wait_for_end(LOOK_INTERVAL),
+            None => system::pause(interval),
         }
     }
 

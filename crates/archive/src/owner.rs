@@ -20,6 +20,7 @@ use crate::cut_epochs::CutEpochs;
 use crate::facts_writer::{FactsSettings, OpenMode};
 use crate::files::{ArchiveSettings, FORMAT, Files};
 use crate::from_facts::{self, FactsImport, ImportLine, ImportLineError};
+use crate::jobs::Job;
 use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::open_archive::OpenArchive;
@@ -159,6 +160,11 @@ impl Owner {
         should_continue: &mut dyn FnMut(&FactsImport) -> bool,
     ) -> Result<FactsImport, AskError> {
         from_facts::apply_lines(self.opened()?, lines, should_continue)
+    }
+
+    /// Returns a job that is kept.
+    pub(crate) fn job(&self, id: u64) -> Option<Arc<Job>> {
+        self.opened().ok()?.jobs.get(id).ok()
     }
 
     /// Returns the newest snapshot.

@@ -154,9 +154,19 @@ impl Merging {
                 }
                 looks = 0;
             }
-            system::pause(LOOK_INTERVAL);
+            self.pause();
         }
         Ok(())
+    }
+
+    /// Waits for the next look. Ends when the thread must stop, because closing the index waits for
+    /// the thread.
+    fn pause(&self) {
+        let mut state = self.shared.state.lock();
+        let is_running = |state: &mut State| !state.is_stopping;
+        self.shared
+            .changed
+            .wait_while_for(&mut state, is_running, LOOK_INTERVAL);
     }
 
     /// Returns the table with the most new files, if it has too many.

@@ -167,7 +167,7 @@ fn what_is_owed_comes_in_the_end() {
     let seed = given.map_or(u64::from(std::process::id()), |seed| seed.parse().unwrap());
     println!("WEFT_TEST_SEED={seed}");
     let mut owed_often = 0;
-    for history in 0..12 {
+    for history in 0..6 {
         let mut random = Random((seed << 8 | history) + 1);
         let mut world = World::new();
         for step in 0..60 {
@@ -191,5 +191,5 @@ fn what_is_owed_comes_in_the_end() {
             }
         }
     }
-    assert!(owed_often > 50, "{owed_often}");
+    assert!(owed_often > 25, "{owed_often}");
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use index::{InputId, InputState, LedgerEntry};
 use inputs::{DiscoveryWarning, PACKAGE_DIGEST};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use pipeline::{Monitor, StageReport};
 
 use super::pace::{Pace, Sample};
@@ -76,6 +76,8 @@ pub(crate) struct Job {
     /// Whether the load was stopped because the owner ends, not because it was cancelled.
     interrupted: AtomicBool,
     state: Mutex<State>,
+    /// Woken when the job has ended.
+    ended: Condvar,
     /// Inputs of this load, with the offset up to which each is woven.
     touched: Mutex<HashMap<InputId, u64>>,
     /// Listed defects, each with its input, if that has a row in the ledger.
@@ -110,6 +112,7 @@ impl Job {
             stopped: AtomicBool::new(false),
             interrupted: AtomicBool::new(false),
             state: Mutex::default(),
+            ended: Condvar::new(),
             touched: Mutex::default(),
             defects: Mutex::default(),
             documents_unread: Mutex::default(),
@@ -141,6 +144,14 @@ impl Job {
             Ok(()) => JobState::Done,
         };
         state.error = outcome.err().map(|error| error.to_string());
+        self.ended.notify_all();
+    }
+
+    /// Waits until the job has ended, at most `time_max`.
+    pub(crate) fn wait_for_end(&self, time_max: Duration) {
+        let mut state = self.state.lock();
+        self.ended
+            .wait_while_for(&mut state, |state| !state.phase.has_ended(), time_max);
     }
 
     /// Stops reading. Records already read are still woven.

@@ -15,7 +15,6 @@ mod state;
 mod take_back;
 mod take_down;
 
-pub(crate) use purge::remove_left;
 pub use removal::Reread;
 pub use remove_lines::RemovedLines;
 use state::Writer;

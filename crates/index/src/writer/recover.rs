@@ -18,7 +18,10 @@ use crate::directory;
 use crate::error::{ApplyError, OpenError, probe_disk_full};
 use crate::snapshot::Snapshot;
 
-/// How long to wait for readers to end, and for the engine's threads.
+/// How long to wait for readers to end.
+const READERS_TIME_MAX: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
+
+/// How long to wait for the engine's threads.
 const RELEASE_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Time between two attempts.
@@ -70,7 +73,7 @@ impl Index {
 impl Inner {
     /// Waits until the last reader has ended and keeps new ones out; `None` after a timeout.
     pub(super) fn without_readers(&self, writer: &Writer) -> Option<RwLockWriteGuard<'_, Snapshot>> {
-        let deadline = system::now() + RELEASE_TIME_MAX;
+        let deadline = system::now() + READERS_TIME_MAX;
         loop {
             let published = self.published.write();
             // If open, the tables are held by the writer and by the published snapshot.
