@@ -2,6 +2,7 @@
 //! the documented rules.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use access::AccessFilter;
 use frostem::{Algorithm, Stemmer};
@@ -35,9 +36,24 @@ fn folded(written: &str) -> &'static str {
     WORDS.iter().find(|(other, _)| *other == written).unwrap().1
 }
 
+/// The stems of all words in all languages.
+static STEMS: LazyLock<BTreeMap<(&str, &str), Option<String>>> = LazyLock::new(|| {
+    let pairs = LANGUAGES
+        .into_iter()
+        .flat_map(|language| WORDS.map(|(word, _)| (language, word)));
+    pairs
+        .map(|(language, word)| ((language, word), computed_stem(language, word)))
+        .collect()
+});
+
+/// Returns the stem of a word by the rules of a page's language.
+fn stem(language: &'static str, written: &'static str) -> Option<&'static str> {
+    STEMS[&(language, written)].as_deref()
+}
+
 /// Returns the stem by the rules of a page's language, without diacritics; `None` if its language
 /// has no rules.
-fn stem(language: &str, written: &str) -> Option<String> {
+fn computed_stem(language: &str, written: &str) -> Option<String> {
     let algorithm = match language.split('-').next().unwrap() {
         "en" => Algorithm::English,
         "fr" => Algorithm::French,
@@ -102,7 +118,7 @@ impl Page {
     }
 
     /// Returns the number of occurrences as written, with other diacritics, and with the same stem.
-    fn counts(&self, query: &str) -> [usize; 3] {
+    fn counts(&self, query: &'static str) -> [usize; 3] {
         let mut counts = [0; 3];
         for (_, word) in &self.said {
             // Links have no stems, because they are in the language of another page.
@@ -122,31 +138,32 @@ impl Page {
         counts
     }
 
-    fn has(&self, query: &str) -> bool {
+    fn has(&self, query: &'static str) -> bool {
         self.counts(query).iter().sum::<usize>() > 0
     }
 
     /// Returns the positions of a word of the query: of the word with any diacritics, and of its
     /// stem as a word.
-    fn positions(&self, query: &str) -> Vec<u32> {
+    fn positions(&self, query: &'static str) -> Vec<u32> {
         let own = stem(self.language, query);
-        let is_stem = |word: &str| own.as_deref() == Some(folded(word)) && stem(self.language, word) == own;
-        let is = |word: &str| folded(word) == folded(query) || is_stem(word);
+        let is_stem = |word: &'static str| own == Some(folded(word)) && stem(self.language, word) == own;
+        let is = |word: &'static str| folded(word) == folded(query) || is_stem(word);
         let words = self.words.iter().filter(|(_, word)| is(word));
         let said = self.said.iter().filter(|(_, word)| folded(word) == folded(query));
         words.chain(said).map(|(position, _)| *position).collect()
     }
 }
 
-fn idf(pages: &BTreeMap<String, Page>, word: &str) -> f64 {
+fn idf(pages: &BTreeMap<String, Page>, word: &'static str) -> f64 {
     let with = pages.values().filter(|page| page.has(word)).count() as f64;
     (1.0 + (pages.len() as f64 - with + 0.5) / (with + 0.5)).ln()
 }
 
-fn score(pages: &BTreeMap<String, Page>, page: &Page, query: &[&str]) -> f64 {
-    let mean = pages.values().map(|page| page.words.len()).sum::<usize>() as f64 / pages.len() as f64;
+/// Returns the score of a page, given the inverse frequencies of the words of the query and the
+/// mean length of pages.
+fn score(page: &Page, query: &[&'static str], idf: &BTreeMap<&str, f64>, mean: f64) -> f64 {
     let all_silent = query.iter().all(|word| is_function_word(page.language, word));
-    let said: Vec<&str> = query
+    let said: Vec<&'static str> = query
         .iter()
         .copied()
         .filter(|word| all_silent || !is_function_word(page.language, word))
@@ -156,7 +173,7 @@ fn score(pages: &BTreeMap<String, Page>, page: &Page, query: &[&str]) -> f64 {
         let [written, other, same] = page.counts(word).map(|count| count as f64);
         let frequency = written + 0.95 * other + 0.9 * same;
         let half = 0.9 * (0.6 + 0.4 * page.words.len() as f64 / mean);
-        score += idf(pages, word) * 1.9 * frequency / (frequency + half);
+        score += idf[word] * 1.9 * frequency / (frequency + half);
     }
     for pair in said.windows(2) {
         let (first, second) = (page.positions(pair[0]), page.positions(pair[1]));
@@ -166,7 +183,7 @@ fn score(pages: &BTreeMap<String, Page>, page: &Page, query: &[&str]) -> f64 {
         let next = first.iter().filter(|at| second.contains(&(**at + 1))).count() as f64;
         let close = |at: &u32| second.iter().any(|other| other.abs_diff(*at) < 8);
         let around = first.iter().filter(|at| close(at)).count() as f64;
-        let most = (idf(pages, pair[0]) + idf(pages, pair[1])) * 1.9;
+        let most = (idf[pair[0]] + idf[pair[1]]) * 1.9;
         score += most * (0.1 * next / (next + 0.9) + 0.05 * around / (around + 0.9)) / 0.85;
     }
     score
@@ -236,7 +253,7 @@ fn words_are_found_and_scored_as_a_reader_would_by_the_rules() {
 }
 
 #[track_caller]
-fn check(pages: &BTreeMap<String, Page>, words: &[&str], found: &search::Results) {
+fn check(pages: &BTreeMap<String, Page>, words: &[&'static str], found: &search::Results) {
     let expected = pages
         .iter()
         .filter(|(_, page)| words.iter().all(|word| page.has(word)));
@@ -247,9 +264,11 @@ fn check(pages: &BTreeMap<String, Page>, words: &[&str], found: &search::Results
         expected.map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
         "{words:?}"
     );
+    let idf = words.iter().map(|word| (*word, idf(pages, word))).collect();
+    let mean = pages.values().map(|page| page.words.len()).sum::<usize>() as f64 / pages.len() as f64;
     for hit in &found.hits {
         let name = hit.url_key.rsplit('/').next().unwrap();
-        let expected = score(pages, &pages[name], words);
+        let expected = score(&pages[name], words, &idf, mean);
         assert!(
             (hit.score - expected).abs() < 0.01,
             "{words:?} in {name}: {} instead of {expected}",

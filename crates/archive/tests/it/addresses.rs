@@ -252,7 +252,9 @@ fn a_kept_digest_saves_the_reading_for_it() {
 fn an_interrupted_load_goes_on_by_range() {
     let root = tempfile::tempdir().unwrap();
     let memory = Arc::new(Memory::default());
-    let (content, ends) = warc(1, 3000);
+    // Twice as many as fit into the queues of a load with epochs of one record, and more.
+    const RECORDS: u64 = 1000;
+    let (content, ends) = warc(1, RECORDS as u32);
     let address = "mem://b/x.warc.gz";
     memory.put(address, &content, "1");
     // The digest is stored with the object, so that only the load reads it. It reads at most half
@@ -285,13 +287,13 @@ fn an_interrupted_load_goes_on_by_range() {
     let rest = content.len() as u64 - done;
     // The beginning is checked for a dictionary, 8 bytes each time. The sixteen records before are
     // read again, because their requests may belong to later responses.
-    let context = 17 * content.len() as u64 / 3000;
+    let context = 17 * content.len() as u64 / RECORDS;
     assert!(
         read <= rest + 64 + context,
         "{read} bytes read, {rest} were left of {}",
         content.len()
     );
-    assert_eq!(data::status(&far).captures, 3000);
+    assert_eq!(data::status(&far).captures, RECORDS);
 }
 
 /// An input that was loaded while it grew continues under its final name, with and without a stored

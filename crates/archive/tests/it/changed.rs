@@ -131,6 +131,8 @@ fn a_file_overwritten_while_it_is_loaded_fails_and_leaves_nothing_of_it() {
     let case = Case::new();
     let [before, after] = ["alpha", "gamma"].map(crawl);
     fs::write(case.path(), &before[..before.len() - 20]).unwrap();
+    // A file changed a moment ago is waited for until it is 5 s old.
+    set_time(&case.path(), SystemTime::now() - Duration::from_secs(3));
     let job = case.load_while(|path| overwrite(path, &after[..after.len() - 20]));
     assert_eq!((job.inputs_done, job.inputs_failed), (0, 1), "{job:#?}");
     let rows = case.ledger();

@@ -1,6 +1,7 @@
 //! Inputs that cannot be loaded, and inputs that break readers.
 
 use std::fs;
+use std::time::{Duration, SystemTime};
 
 use archive::question::{
     Body, Cancel, DumpFormat, InputState, Job, JobStage, Ledger, LedgerBody, LedgerRow, LoadRequest,
@@ -82,6 +83,14 @@ fn failed_inputs_are_in_the_ledger_and_do_not_stop_the_others() {
     fs::write(root.path().join("empty.warc"), "").unwrap();
     let good = fs::read(shared.join("crawls/dupes.warc.gz")).unwrap();
     fs::write(root.path().join("good.warc.gz"), &good).unwrap();
+    // An empty file changed a moment ago would be waited for.
+    let empty = fs::File::options()
+        .write(true)
+        .open(root.path().join("empty.warc"))
+        .unwrap();
+    empty
+        .set_modified(SystemTime::now() - Duration::from_secs(3600))
+        .unwrap();
     let names = ["absent.warc.gz", "letter.txt", "empty.warc", "good.warc.gz"];
     let request = data::request(root.path(), &names);
     let expected = [

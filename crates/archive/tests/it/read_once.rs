@@ -13,11 +13,11 @@ use sha2::{Digest, Sha256};
 
 use crate::data::{self, assert_same, dumps, load, own};
 
-/// Pages of a crawl: more than fit into the queues of a load with epochs of one page.
-const PAGES: usize = 1000;
+/// Pages of a crawl: more than fit into the queues of a load with epochs of one page (300).
+const PAGES: usize = 500;
 
 /// More pages than such a load has read when it is stopped.
-const PART: usize = 700;
+const PART: usize = 400;
 
 /// A folder with the archive `a`, and inputs.
 struct Case {

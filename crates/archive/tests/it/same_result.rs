@@ -1,6 +1,7 @@
 //! The result does not depend on order, threads, repetition and interruption.
 
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use archive::question::{Body, JobState, Jobs, JobsBody, LoadRequest, Question};
@@ -18,7 +19,13 @@ const FILES: [&str; 8] = [
     "commoncrawl/whirlwind.warc.wat.gz",
 ];
 
-fn undisturbed(shared: &Path) -> Vec<(&'static str, String)> {
+/// Returns the views of one undisturbed load, which is made once for all tests here.
+fn undisturbed(shared: &Path) -> &'static [(&'static str, String)] {
+    static DUMPS: OnceLock<Vec<(&'static str, String)>> = OnceLock::new();
+    DUMPS.get_or_init(|| load_undisturbed(shared))
+}
+
+fn load_undisturbed(shared: &Path) -> Vec<(&'static str, String)> {
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("a"));
     load(&archive, &data::request(shared, &FILES));
@@ -39,7 +46,7 @@ fn check(what: &str, scenario: impl FnOnce(&Path, &Path)) {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("a");
     scenario(&shared, &dir);
-    assert_same(&own(&dir), &expected, what);
+    assert_same(&own(&dir), expected, what);
 }
 
 #[test]

@@ -9,7 +9,8 @@ use crate::model::Rig;
 
 #[test]
 fn a_tree_deeper_than_any_path_may_be_is_scanned() {
-    const DEPTH: usize = 3000;
+    // A path of this many names has 17 kB; the system allows 4 kB.
+    const DEPTH: usize = 1500;
     let rig = Rig::new();
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
     let mut dir: OwnedFd = openat(rustix::fs::CWD, rig.tree.path(), flags, Mode::empty()).unwrap();
@@ -41,7 +42,8 @@ fn a_tree_deeper_than_any_path_may_be_is_scanned() {
 
 #[test]
 fn a_directory_of_many_names_is_sorted_on_disk() {
-    const COUNT: usize = 150_000;
+    // Two sorted runs of 65,536 entries, and a rest.
+    const COUNT: usize = 132_000;
     let rig = Rig::new();
     let dir = rig.path().join("many");
     fs::create_dir(&dir).unwrap();

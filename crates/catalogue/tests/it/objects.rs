@@ -209,9 +209,9 @@ impl Rig {
             usage.size_bytes as u64,
             files().map(|(_, row)| row.0).sum::<u64>()
         );
-        // Each entry is found by its path. If an object and a directory share a path, the directory
-        // is found.
-        for (path, kind) in expected.keys() {
+        // Each entry is found by its path; of very many, some are looked for. If an object and a
+        // directory share a path, the directory is found.
+        for (path, kind) in expected.keys().step_by(expected.len() / 5000 + 1) {
             let found = self.catalogue.locate_exactly(path).unwrap().unwrap();
             let is_hidden = *kind == 'f' && {
                 let path = path.strip_suffix(b"/").unwrap_or(path);
@@ -411,7 +411,8 @@ fn directories_that_were_read_are_passed_over() {
 #[test]
 fn a_directory_of_many_objects_is_sorted_aside() {
     let mut rig = Rig::new(1000);
-    for n in 0..150_000u64 {
+    // A sorted run has 65,536 entries.
+    for n in 0..70_000u64 {
         rig.put(&format!("many/{}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)), 1);
     }
     rig.put("many/0/inner", 5);
@@ -419,7 +420,7 @@ fn a_directory_of_many_objects_is_sorted_aside() {
     let scanned = rig.scan("s3://b");
     let stages: Vec<&str> = scanned.stages.iter().map(|stage| stage.name).collect();
     assert_eq!(stages, ["READ_DIR", "LOOKUP", "DIFF", "APPLY", "REMOVE_OLD"]);
-    assert_eq!(scanned.stages[0].done, 150_002);
+    assert_eq!(scanned.stages[0].done, 70_002);
     rig.check("");
     let again = rig.scan("s3://b").row.counts;
     assert_eq!((again.added, again.removed, again.changed), (0, 0, 0));

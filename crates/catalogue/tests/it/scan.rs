@@ -10,7 +10,7 @@ use crate::model::{Mutator, Rig};
 fn seeds() -> Vec<u64> {
     match std::env::var("WEFT_TEST_SEED") {
         Ok(seed) => vec![seed.parse().expect("WEFT_TEST_SEED must be a number")],
-        Err(_) => (0..6).collect(),
+        Err(_) => (0..3).collect(),
     }
 }
 
@@ -144,7 +144,7 @@ fn a_directory_that_is_removed_between_its_reading_and_the_look_at_its_name_coun
         }
         // Also on a panic: otherwise the threads would never end.
         let _stop = Stop(&stop);
-        for _ in 0..60 {
+        for _ in 0..30 {
             rig.scan();
             rig.check_sums();
         }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cluster::{ConnectSettings, Connection};
-use futures_util::{TryStreamExt as _, stream};
+use futures_util::future::join_all;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use store::{Complete, List, Put, ReadMode, Store, StoreError, Timeouts};
 use store_protocol::{ByteStream, Condition, Key};
 use tempfile::TempDir;
@@ -219,11 +220,15 @@ async fn every_kind(store: &Store, i: usize) -> Result<(), StoreError> {
 /// Checks that some objects can be read and written, and that for the others both reads and writes
 /// wait. A listing waits.
 async fn check_partly(store: &Store, told: &str) {
-    let mut answered = 0;
-    for i in 0..OBJECTS {
+    // All at once, because those that wait wait for as long as the client does.
+    let asked = (0..OBJECTS).map(|i| async move {
         let old = key("old", i);
         let read = get(store, &old).await;
         let written = put(store, &old, "1", Condition::Always).await;
+        (old, read, written)
+    });
+    let mut answered = 0;
+    for (old, read, written) in join_all(asked).await {
         match (read, written) {
             (Ok(found), Ok(())) => {
                 assert_eq!(found, "1", "{told}");
@@ -250,7 +255,7 @@ async fn check(store: &Store, row: Row, told: &str) {
     if (row.reads, row.writes) == (Partly, Partly) {
         return check_partly(store, told).await;
     }
-    for i in 0..OBJECTS {
+    each_object(async |i| {
         let old = key("old", i);
         // If only some keys wait, the row describes all of them together, because a listing
         // includes them all.
@@ -273,10 +278,11 @@ async fn check(store: &Store, row: Row, told: &str) {
                 "{told}: any"
             );
         }
-    }
+    })
+    .await;
     said("list", row.reads, list(store, "b/").await.map(|_| ()));
     if row.writes == Answered {
-        for i in 0..OBJECTS {
+        each_object(async |i| {
             let new = key("new", i);
             said("create", Answered, put(store, &new, "1", Condition::Absent).await);
             said(
@@ -300,27 +306,24 @@ async fn check(store: &Store, row: Row, told: &str) {
             );
             store.delete(&key("copied", i), Condition::Always).await.unwrap();
             store.delete(&key("parts", i), Condition::Always).await.unwrap();
-        }
+        })
+        .await;
     } else {
-        said(
-            "create",
-            Waits,
-            put(store, &key("new", 0), "1", Condition::Absent).await,
+        let (new, doubtful) = (key("new", 0), key("doubtful", 0));
+        let (created, overwritten, deleted) = tokio::join!(
+            put(store, &new, "1", Condition::Absent),
+            put(store, &doubtful, "2", Condition::Always),
+            store.delete(&doubtful, Condition::Always),
         );
-        said(
-            "overwrite",
-            Waits,
-            put(store, &key("doubtful", 0), "2", Condition::Always).await,
-        );
-        said(
-            "delete",
-            Waits,
-            store
-                .delete(&key("doubtful", 0), Condition::Always)
-                .await
-                .map(|_| ()),
-        );
+        said("create", Waits, created);
+        said("overwrite", Waits, overwritten);
+        said("delete", Waits, deleted.map(|_| ()));
     }
+}
+
+/// Does some work for every object, for a few at the same time.
+async fn each_object(work: impl AsyncFn(usize)) {
+    stream::iter(0..OBJECTS).for_each_concurrent(4, |i| work(i)).await;
 }
 
 async fn upload(store: &Store, key: &Key) -> Result<(), StoreError> {

@@ -283,19 +283,18 @@ impl Model {
 
     /// Returns whether a key is a page or a document.
     pub fn has_content(&self, url_key: &str) -> bool {
-        self.versions().get(url_key).is_some_and(|c| content(c).is_some())
+        self.version(url_key).is_some_and(|c| content(c).is_some())
     }
 
     /// Returns the text of a page or document.
     pub fn text(&self, url_key: &str) -> Option<String> {
-        self.versions().get(url_key).filter(|c| content(c).is_some())?;
+        self.version(url_key).filter(|c| content(c).is_some())?;
         self.text_kept(url_key)
     }
 
     /// Returns the text stored with the version of a key, whatever kind of version it is.
     pub fn text_kept(&self, url_key: &str) -> Option<String> {
-        let versions = self.versions();
-        let version = versions.get(url_key)?;
+        let version = self.version(url_key)?;
         let same_time = self.eligible().filter(|(_, c)| {
             c.url_key == url_key && c.fetch_time_ms == version.fetch_time_ms && content(c).is_some()
         });
@@ -308,7 +307,7 @@ impl Model {
 
     /// Returns when the current version of a key began, and its past versions.
     pub fn history(&self, url_key: &str) -> (i64, Vec<PastVersion>) {
-        let Some(current) = self.versions().get(url_key).copied() else {
+        let Some(current) = self.version(url_key) else {
             return (0, Vec::new());
         };
         let of_key = self.eligible().filter(|(_, c)| c.url_key == url_key);
@@ -457,7 +456,7 @@ impl Model {
     /// Returns the greatest fetch time of the version and of the later captures that confirm it
     /// without being versions.
     pub fn last_seen_ms(&self, url_key: &str) -> Option<i64> {
-        let version = *self.versions().get(url_key)?;
+        let version = self.version(url_key)?;
         let revisits = self
             .captures
             .values()
@@ -481,7 +480,7 @@ impl Model {
     /// Returns the link to a key in versions of a page: of the newest whose fetch time is at most
     /// `at_ms`, or of any.
     pub fn link_when(&self, source: &str, target: &str, at_ms: Option<i64>) -> Option<VersionLink> {
-        let current = *self.versions().get(source)?;
+        let current = self.version(source)?;
         let mut moments: BTreeMap<i64, Vec<(InputId, &Capture)>> = BTreeMap::new();
         for (input, c) in self.eligible().filter(|(_, c)| c.url_key == source) {
             moments.entry(c.fetch_time_ms).or_default().push((input, c));
@@ -554,12 +553,11 @@ impl Model {
         self.uris().into_keys().collect()
     }
 
-    /// Returns all URIs of a scope in rank order.
-    pub fn top(&self, domain: Option<&str>) -> Vec<TopRow> {
+    /// Returns all URIs in rank order.
+    pub fn top(&self) -> Vec<TopRow> {
         let mut rows: Vec<TopRow> = self
             .uris()
             .into_iter()
-            .filter(|(key, _)| domain.is_none_or(|d| urlkey::domain_of_key(key) == d))
             .map(|(url_key, uri)| TopRow {
                 url_key,
                 inlinks: uri.sources.len() as u64,
@@ -622,7 +620,7 @@ impl Model {
             }
             View::Domains => self.dump_domains(p)?,
             View::Top => {
-                for row in self.top(None) {
+                for row in self.top() {
                     let counts = [Cell::Number(row.inlinks_external), Cell::Number(row.inlinks)];
                     p.row(&[
                         ("inlinks_external", counts[0]),
@@ -714,6 +712,14 @@ impl Model {
         let own = self.captures.iter().chain(&self.revisits);
         own.map(|((input, _), c)| (*input, c))
             .filter(|(_, c)| may_be_current(c))
+    }
+
+    /// Returns the current version of a key.
+    fn version(&self, url_key: &str) -> Option<&Capture> {
+        let of_key = self.eligible().filter(|(_, c)| c.url_key == url_key);
+        of_key
+            .max_by_key(|(input, c)| self.order(*input, c))
+            .map(|(_, c)| c)
     }
 
     /// Returns the current version of every key.

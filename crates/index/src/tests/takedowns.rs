@@ -457,27 +457,27 @@ fn files_with(dir: &Path, word: &str) -> Vec<std::path::PathBuf> {
 }
 
 /// Returns an index with a page whose words occur nowhere else, and enough links that rows are
-/// packed with a dictionary.
+/// packed with a dictionary and in-links have rows of their own.
 fn with_planted(word: &str) -> (Pair, InputId) {
     let (mut pair, input) = Pair::with_input();
-    let mut captures: Vec<(InputId, Capture)> = (0..600)
+    let mut captures: Vec<(InputId, Capture)> = (0..120)
         .map(|n| {
-            let targets: Vec<String> = (0..4)
-                .map(|t| format!("http://t{t}.org/{word}/{}", n % 9))
+            let targets: Vec<String> = (0..16)
+                .map(|t| format!("http://t{t}.org/{word}/{}", n % 3))
                 .collect();
             let links: Vec<(&str, &str)> = targets.iter().map(|t| (t.as_str(), word)).collect();
             (input, page(&format!("http://planted.com/{word}/{n}"), n, &links))
         })
         .collect();
-    captures.extend((600..900).map(|n| {
-        let target = format!("http://t.org/{}", n % 9);
+    captures.extend((120..220).map(|n| {
+        let target = format!("http://t.org/{}", n % 3);
         (
             input,
             page(&format!("http://stays.com/{n}"), n, &[(&target, "some words")]),
         )
     }));
     pair.apply(captures);
-    let mut text = page(&format!("http://planted.com/{word}"), 901, &[]);
+    let mut text = page(&format!("http://planted.com/{word}"), 221, &[]);
     if let Some(page) = &mut text.page {
         page.text = format!("{word} {}", crate::tests::support::noise(3));
     }

@@ -13,7 +13,7 @@ use crate::*;
 use support::*;
 
 /// Seeds of the property test.
-const SEEDS: u64 = 60;
+const SEEDS: u64 = 20;
 
 #[test]
 fn five_zones_of_three_equal_volumes_are_even() {

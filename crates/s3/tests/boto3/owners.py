@@ -307,7 +307,7 @@ def test_every_operation_against_random_lists():
     def document(chosen):
         return {"Owner": {"ID": "owner"}, "Grants": [{"Grantee": g, "Permission": p} for (_, g), p in chosen]}
 
-    for _ in range(25):
+    for _ in range(12):
         of_bucket = chance.sample(everything, chance.randrange(4))
         of_object = chance.sample(everything, chance.randrange(4))
         OWNER.put_bucket_acl(Bucket=name, ACL="private")

@@ -1,7 +1,6 @@
 //! Tests of the server at byte level, with requests that no well-behaved client library would send.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -65,17 +64,10 @@ pub(crate) async fn send(address: SocketAddr, text: &str) -> (TcpStream, String)
 
 /// Starts a server with a bucket that anybody may write to.
 pub(crate) async fn open_to_writers(limits: s3::Limits) -> Rig {
-    let rig = Rig::start_with(limits, None).await;
     let keys = "[keys.A]\nsecret = \"s\"\nrights = {}\n[buckets.drop]\nanonymous = [\"read\", \"write\"]\n";
-    std::fs::write(rig.dir().join("keys.toml"), keys).unwrap();
-    // The keys file is checked again one second after the last check.
-    while request("PUT", &format!("{}/drop", rig.endpoint()), b"")
-        .await
-        .status
-        != 200
-    {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let rig = Rig::start_changed(keys, |settings| settings.limits = limits).await;
+    let made = request("PUT", &format!("{}/drop", rig.endpoint()), b"").await;
+    assert_eq!(made.status, 200, "{}", made.text());
     rig
 }
 
@@ -265,7 +257,8 @@ async fn bodies_are_limited_and_need_a_length() {
         "{}",
         answer.text()
     );
-    let chunked = "PUT /drop/chunked HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+    let chunked = "PUT /drop/chunked HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+                   Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
     let answer = read_answer(&mut send(rig.server.address(), chunked).await.0).await;
     assert!(
         answer.status == 411 && answer.text().contains("MissingContentLength"),

@@ -11,12 +11,16 @@ use object_store::path::Path;
 use object_store::signer::Signer;
 use object_store::{
     Attribute, ClientOptions, Error, GetOptions, GetRange, MultipartUpload, ObjectStore, ObjectStoreExt,
-    PutMode, PutMultipartOptions, PutOptions, PutPayload, UpdateVersion,
+    PutMode, PutMultipartOptions, PutOptions, PutPayload, RetryConfig, UpdateVersion,
 };
 
 use crate::support::{ADMIN, Rig};
 
 fn client(rig: &Rig, bucket: &str) -> AmazonS3 {
+    builder(rig, bucket).build().unwrap()
+}
+
+fn builder(rig: &Rig, bucket: &str) -> AmazonS3Builder {
     AmazonS3Builder::new()
         .with_endpoint(rig.endpoint())
         // Without this the client would use the proxies of the user who runs the tests. Naming a
@@ -33,8 +37,6 @@ fn client(rig: &Rig, bucket: &str) -> AmazonS3 {
         .with_secret_access_key(ADMIN.1)
         .with_conditional_put(S3ConditionalPut::ETagMatch)
         .with_copy_if_not_exists(S3CopyIfNotExists::Multipart)
-        .build()
-        .unwrap()
 }
 
 /// The client cannot create buckets, so this uses a presigned URL.
@@ -308,7 +310,12 @@ fn longest_file(dir: &std::path::Path) -> (u64, std::path::PathBuf) {
 async fn ranges_around_a_lost_block_are_readable() {
     let rig = Rig::start().await;
     make_bucket(&rig, "data").await;
-    let client = client(&rig, "data");
+    // Without retries, which wait for seconds in vain.
+    let retry = RetryConfig {
+        max_retries: 0,
+        ..RetryConfig::default()
+    };
+    let client = builder(&rig, "data").with_retry(retry).build().unwrap();
     let (path, content) = (Path::from("crawl.warc.gz"), bytes(700_000));
     client.put(&path, content.clone().into()).await.unwrap();
     for volume in ["one", "two"] {

@@ -196,6 +196,9 @@ fn search_and_follow_to_a_page_an_in_link_a_domain_and_back() {
     );
 }
 
+/// Time for a page to do what it must not do.
+const TRIAL: Duration = Duration::from_millis(500);
+
 /// A reader opens a page that tries every attack. It must run no code, open no connection to the
 /// outside, and send no request to this server in the reader's name.
 #[test]
@@ -209,7 +212,7 @@ fn a_hostile_page_does_not_break_out() {
     assert!(title.contains("<script>"), "the title is shown as text: {title}");
     browser.click("details.frame summary");
     scene.wait_for("the archived page", || requests(&scene, "/sandbox/content") > 0);
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(TRIAL);
     assert!(!browser.has_dialog());
     assert_eq!(browser.title(), title);
     assert_eq!(
@@ -220,7 +223,7 @@ fn a_hostile_page_does_not_break_out() {
     );
     // The same when it is opened directly, without a frame.
     scene.go(&format!("/sandbox/content?url={}", web::HOSTILE));
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(TRIAL);
     assert!(!browser.has_dialog());
     assert!(
         scene.path().starts_with("/sandbox/content"),
@@ -234,7 +237,7 @@ fn a_hostile_page_does_not_break_out() {
         serde_json::json!(["", 1])
     );
     scene.go(&format!("/sandbox/content?url={}", web::FRAMES));
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(TRIAL);
     assert_eq!(
         browser.script("return document.querySelectorAll('iframe, frame').length"),
         0
@@ -321,20 +324,39 @@ const PAGES: [&str; 25] = [
     "/takedowns",
 ];
 
+/// Each page is loaded once, on the smallest screen, and laid out again for the others.
 #[test]
-fn no_page_is_wider_than_the_screen() {
+fn every_page_fits_the_screen_can_be_read_and_names_its_parts() {
     let Some(scene) = Scene::set() else { return };
-    for width in [320, 390, 1280] {
-        scene.browser.size(width, 844);
-        for path in PAGES {
-            scene.go(path);
-            let wide = scene
-                .browser
+    let browser = &scene.browser;
+    for path in PAGES {
+        browser.size(320, 844);
+        browser.dark(false);
+        scene.go(path);
+        for width in [320, 390, 1280] {
+            browser.size(width, 844);
+            let wide = browser
                 .script("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
             assert_eq!(wide, 0, "{path} at {width}: wider by so many pixels");
-            let zoomed = scene.browser.script("return Math.round(visualViewport.width)");
+            let zoomed = browser.script("return Math.round(visualViewport.width)");
             assert_eq!(zoomed, width, "{path}: the browser had to zoom out");
         }
+        let papers = [false, true].map(|dark| {
+            browser.dark(dark);
+            let low = browser.script(CONTRAST);
+            assert_eq!(low, serde_json::json!([]), "{path}, dark: {dark}");
+            browser.script("return getComputedStyle(document.body).backgroundColor")
+        });
+        assert_ne!(papers[0], papers[1], "{path}");
+        // Every control has a name, and every picture a description or a mark that it has none.
+        let nameless = browser.script(
+            "return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, iframe, svg[role=img]')]\
+             .filter(e => !(e.textContent.trim() || e.labels?.length || e.getAttribute('aria-label') || e.title))\
+             .map(e => e.outerHTML.slice(0, 120))",
+        );
+        assert_eq!(nameless, serde_json::json!([]), "{path}");
+        let twice = browser.script("const ids = [...document.querySelectorAll('[id]')].map(e => e.id); return ids.filter((id, i) => ids.indexOf(id) !== i)");
+        assert_eq!(twice, serde_json::json!([]), "{path}: ids twice");
     }
 }
 
@@ -387,18 +409,6 @@ fn keys_reach_everything_and_focus_is_seen() {
         browser.press("/");
         assert_eq!(focused("value"), "/", "within the box it is a letter");
     }
-    // Every control has a name, and every picture a description or a mark that it has none.
-    for path in PAGES {
-        scene.go(path);
-        let nameless = browser.script(
-            "return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, iframe, svg[role=img]')]\
-             .filter(e => !(e.textContent.trim() || e.labels?.length || e.getAttribute('aria-label') || e.title))\
-             .map(e => e.outerHTML.slice(0, 120))",
-        );
-        assert_eq!(nameless, serde_json::json!([]), "{path}");
-        let twice = browser.script("const ids = [...document.querySelectorAll('[id]')].map(e => e.id); return ids.filter((id, i) => ids.indexOf(id) !== i)");
-        assert_eq!(twice, serde_json::json!([]), "{path}: ids twice");
-    }
 }
 
 /// Script that returns text with too little contrast to its background.
@@ -426,35 +436,22 @@ pub(crate) fn check_readable(browser: &Browser, what: &str) {
 }
 
 #[test]
-fn light_and_dark_can_be_read() {
-    let Some(scene) = Scene::set() else { return };
-    let browser = &scene.browser;
-    let mut papers = Vec::new();
-    for dark in [false, true] {
-        browser.dark(dark);
-        for path in PAGES {
-            scene.go(path);
-            assert_eq!(
-                browser.script(CONTRAST),
-                serde_json::json!([]),
-                "{path}, dark: {dark}"
-            );
-        }
-        papers.push(browser.script("return getComputedStyle(document.body).backgroundColor"));
-    }
-    assert_ne!(papers[0], papers[1]);
-}
-
-#[test]
 fn live_parts_are_fetched_again() {
     let Some(scene) = Scene::set() else { return };
-    scene.go("/statistics");
-    scene.wait_for("a second look", || requests(&scene, "/statistics/live") >= 2);
-    assert!(scene.browser.text("main").contains("Pages per second"));
-    scene.go("/store");
-    scene.wait_for("a second look", || requests(&scene, "/store/live") >= 2);
-    assert!(scene.browser.text("main").contains("local/a"));
-    scene.go("/loads");
-    scene.wait_for("a second look", || requests(&scene, "/loads/live") >= 2);
-    assert!(scene.browser.text("main").contains("Load 1"));
+    // All at once: each fetches its part again after some seconds.
+    let shown = [
+        ("/statistics", "Pages per second"),
+        ("/store", "local/a"),
+        ("/loads", "Load 1"),
+    ];
+    let windows = shown.map(|(path, part)| {
+        let window = scene.browser.open_window();
+        scene.go(path);
+        (window, path, part)
+    });
+    for (window, path, part) in windows {
+        scene.browser.enter_window(&window);
+        scene.wait_for("a second look", || requests(&scene, &format!("{path}/live")) >= 2);
+        assert!(scene.browser.text("main").contains(part), "{path}");
+    }
 }

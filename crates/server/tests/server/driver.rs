@@ -17,7 +17,7 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 pub(crate) const ENTER: &str = "\u{e007}";
 pub(crate) const TAB: &str = "\u{e004}";
 
-/// A browser with one window, until dropped.
+/// A browser, until dropped. Commands go to the window that was entered last, at first the only one.
 pub(crate) struct Browser {
     chromedriver: Child,
     port: u16,
@@ -140,6 +140,24 @@ impl Browser {
             Some(error) => Err(format!("{error}: {}", answer["value"]["message"])),
             None => Ok(answer["value"].clone()),
         }
+    }
+
+    /// Returns the name of the current window.
+    pub(crate) fn window(&self) -> String {
+        let name = self.read("window").expect("a window");
+        name.as_str().unwrap_or("").to_owned()
+    }
+
+    /// Opens another window beside the current one, and enters it.
+    pub(crate) fn open_window(&self) -> String {
+        let opened = self.run("window/new", json!({ "type": "window" }));
+        let name = opened["handle"].as_str().expect("its name").to_owned();
+        self.enter_window(&name);
+        name
+    }
+
+    pub(crate) fn enter_window(&self, name: &str) {
+        self.run("window", json!({ "handle": name }));
     }
 
     /// Opens an address and waits until it is loaded.

@@ -28,9 +28,9 @@ fn small_files_are_put_together_and_loads_go_on() {
     let place = Workspace::new();
     let owner = place.own();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    for (round, seed) in [1, 2, 3].into_iter().enumerate() {
-        let web = place.web(300, seed);
-        place.load(&owner, &[web], Some(20_000));
+    for (round, seed) in [1, 2].into_iter().enumerate() {
+        let web = place.web(100, seed);
+        place.load(&owner, &[web], Some(100_000));
         // Concurrently with the owner, through its socket.
         let database = place.database();
         let done = run(&database, Duration::from_secs(3600));

@@ -25,11 +25,12 @@ fn real_crawls_loaded_in_any_order_are_as_defined() {
     let Some(mut inputs) = shared_inputs(&["crawls", "commoncrawl"]) else {
         return;
     };
-    let mut orders: Vec<(Vec<PathBuf>, Option<u64>)> = vec![(inputs.clone(), None)];
+    // Their own order is that of the suite of `weft`, which compares with DuckDB.
+    let mut orders: Vec<(Vec<PathBuf>, Option<u64>)> = Vec::new();
     inputs.reverse();
     orders.push((inputs.clone(), Some(200_000)));
     inputs.rotate_left(7);
-    orders.push((inputs, Some(1_000_000)));
+    orders.push((inputs, None));
     for (inputs, epoch_bytes) in orders {
         let place = Workspace::new();
         let owner = place.own();
@@ -48,6 +49,8 @@ fn real_crawls_loaded_in_any_order_are_as_defined() {
 /// A row deleted from a table of the index is reported as missing in the views derived from it.
 #[test]
 fn a_row_lost_from_a_live_view_is_found() {
+    // The archives of this test are all alike.
+    assert_clean(&Workspace::small());
     for (table, views) in [
         ("captures", ["captures"].as_slice()),
         ("versions", &["pages"]),
@@ -56,7 +59,6 @@ fn a_row_lost_from_a_live_view_is_found() {
         ("domains", &["domains"]),
     ] {
         let place = Workspace::small();
-        assert_clean(&place);
         let index = place.path("archive/index");
         Index::open(&index, None, index::Settings::default())
             .unwrap()
@@ -137,7 +139,6 @@ async fn lose_fact(facts: &std::path::Path, table: &str) {
 #[test]
 fn a_document_lost_from_the_search_index_is_found() {
     let place = Workspace::small();
-    assert_clean(&place);
     // The search index of another archive at the same epoch, with other pages.
     let other = Workspace::new();
     let web = other.web(60, 1);

@@ -2,7 +2,7 @@
 //! Each history must be linearizable: explainable by one register per key that performs one
 //! operation after the other.
 //!
-//! `WEFT_TEST_HISTORIES` sets the number of histories (a few hundred by default), `WEFT_TEST_SEED`
+//! `WEFT_TEST_HISTORIES` sets the number of histories (60 by default), `WEFT_TEST_SEED`
 //! the first seed. A seed determines a history's nodes, operations and failures, but not their
 //! exact interleaving.
 
@@ -71,7 +71,7 @@ struct World {
 fn every_history_can_be_explained() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = number("WEFT_TEST_SEED").unwrap_or_else(|| u64::from(rand::random::<u32>()));
-    let histories = number("WEFT_TEST_HISTORIES").unwrap_or(200);
+    let histories = number("WEFT_TEST_HISTORIES").unwrap_or(60);
     println!("{histories} histories, seeds from {first}");
     let next = AtomicU64::new(first);
     let work = || {

@@ -90,7 +90,7 @@ struct World {
 /// must match a list of versions for each name.
 #[tokio::test]
 async fn a_bucket_that_keeps_versions_is_a_map_of_lists() {
-    for seed in 0..20 {
+    for seed in 0..8 {
         println!("seed {seed}");
         let mut world = World::new(seed);
         for _ in 0..60 {

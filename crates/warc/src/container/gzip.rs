@@ -317,7 +317,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #![proptest_config(ProptestConfig::with_cases(5_000))]
         #[test]
         fn what_is_decoded_whole_is_decoded_alike_in_steps(
             content in proptest::collection::vec(prop_oneof![0..4_u8, any::<u8>()], 0..600),

@@ -141,27 +141,24 @@ fn real_files_with_stretches_moved() {
 #[test]
 fn many_false_starts() {
     let many = |part: &[u8], bytes: usize| part.repeat(bytes / part.len());
-    check(many(b"WARC/1.0\r\nContent-Length: 9999999\r\n\r\n", 2_000_000), 1);
-    check(many(b"WARC/1.0\r\nA", 2_000_000), 2);
-    check(many(b"a: WARC/1.0\n", 2_000_000), 3);
+    check(many(b"WARC/1.0\r\nContent-Length: 9999999\r\n\r\n", 500_000), 1);
+    check(many(b"WARC/1.0\r\nA", 500_000), 2);
+    check(many(b"a: WARC/1.0\n", 500_000), 3);
     check(
-        many(
-            b"http://a.b/ 1.2.3.4 20110804181142 text/html 9999999\n",
-            2_000_000,
-        ),
+        many(b"http://a.b/ 1.2.3.4 20110804181142 text/html 9999999\n", 500_000),
         4,
     );
-    check(many(b"http://a.b/ ", 2_000_000), 5);
-    check(many(b"\x1f\x8b\x08\0\0\0\0\0\0\xff\0", 500_000), 6);
-    check(many(b"\x28\xb5\x2f\xfd\x04\x00\x01\x00\x00", 500_000), 7);
-    check(many(b"\x04\x22\x4d\x18\x40\x40\xc0", 500_000), 8);
-    check(many(b"\x5d\x2a\x4d\x18\0\0\0\0", 500_000), 9);
-    check(many(b"\r\n", 2_000_000), 10);
-    check(many(b"WARC/1.0\r\nWARC-Type: response\r\n", 2_000_000), 11);
+    check(many(b"http://a.b/ ", 500_000), 5);
+    check(many(b"\x1f\x8b\x08\0\0\0\0\0\0\xff\0", 200_000), 6);
+    check(many(b"\x28\xb5\x2f\xfd\x04\x00\x01\x00\x00", 200_000), 7);
+    check(many(b"\x04\x22\x4d\x18\x40\x40\xc0", 200_000), 8);
+    check(many(b"\x5d\x2a\x4d\x18\0\0\0\0", 200_000), 9);
+    check(many(b"\r\n", 500_000), 10);
+    check(many(b"WARC/1.0\r\nWARC-Type: response\r\n", 500_000), 11);
     let member = {
         let mut writer = warc::Writer::new(Vec::new(), Compression::GZIP).expect("a writer");
         writer
-            .write_encoded(&many(b"WARC/1.0\r\nContent-Length: 9999999\r\n\r\n", 3_000_000))
+            .write_encoded(&many(b"WARC/1.0\r\nContent-Length: 9999999\r\n\r\n", 1_000_000))
             .expect("written");
         writer.finish().expect("finished")
     };

@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use serde_json::Value;
 
 use crate::fixture;
-use crate::support::{Workspace, start};
+use crate::support::{Run, Workspace, start};
 
 /// A running `weft serve` on a free port.
 pub(crate) struct Served {
@@ -216,8 +216,10 @@ fn a_read_only_archive_is_served_and_asked_without_a_change_to_it() {
     assert_eq!(refused.code, Some(2), "{refused:?}");
     // The same without the flag; commands that write report the process that holds the archive.
     assert_eq!(asked.map(|arguments| place.good(arguments)), expected);
-    for arguments in [&["load", "web.warc"], &["forget", "--failed"]] {
-        let refused = place.run(arguments);
+    // At the same time, because each of them waits two seconds for the readers to end.
+    let refused = [&["load", "web.warc"], &["forget", "--failed"]].map(|arguments| place.start(arguments));
+    for refused in refused {
+        let refused = Run::of(refused.wait_with_output().expect("it ends"));
         assert_eq!(refused.code, Some(1), "{refused:?}");
         assert!(
             refused.stderr.contains("is held open read-only by process"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::program::{
-    Dumps, assert_same, dumps, load, run, said, status, undisturbed, undisturbed_search, weft,
+    Undisturbed, assert_same, dumps, load, load_few, run, said, status, undisturbed, undisturbed_few, weft,
 };
 
 /// A small generator, so that a printed seed reproduces the moments as far as possible.
@@ -22,11 +22,12 @@ impl Random {
 }
 
 /// Checks that every view equals that of an undisturbed load, and that search is complete.
-fn check_result(shared: &Path, archive: &Path, (expected, searched): (&Dumps, u64), what: &str) {
-    assert_same(&dumps(shared, archive), expected, what);
+fn check_result(shared: &Path, archive: &Path, expected: &Undisturbed, what: &str) {
+    assert_same(&dumps(archive), &expected.dumps, what);
     let text = run(weft(shared, archive, &["search", "--json", "the"]), &[0]);
     assert!(text.contains("\"total\""), "{text}");
-    assert_eq!(status(shared, archive, "search_documents"), searched, "{what}");
+    let searched = status(shared, archive, "search_documents");
+    assert_eq!(searched, expected.searched, "{what}");
 }
 
 #[test]
@@ -47,7 +48,7 @@ fn killed_at_random_moments() {
         check_result(
             &shared,
             &archive,
-            (expected, undisturbed_search(&shared)),
+            expected,
             &format!("seed {seed}, round {round}, {kills} kills"),
         );
     }
@@ -84,7 +85,7 @@ fn aborted_at_every_named_point() {
     let Some(shared) = test_env::shared_data() else {
         return;
     };
-    let expected = undisturbed(&shared);
+    let expected = undisturbed_few(&shared);
     // Loads without a take-back do not pass its crash points: the two tests below cover these.
     for point in index::CRASH_POINTS
         .into_iter()
@@ -94,7 +95,7 @@ fn aborted_at_every_named_point() {
         for nth in [1, 3] {
             let root = tempfile::tempdir().unwrap();
             let archive = root.path().join("a");
-            let mut command = load(&shared, &archive);
+            let mut command = load_few(&shared, &archive);
             command.env("WEFT_CRASH_POINT", format!("{point}:{nth}"));
             let output = command.output().unwrap();
             if output.status.code().is_some() {
@@ -103,13 +104,8 @@ fn aborted_at_every_named_point() {
                 assert!(nth > 1, "{point}: {}", said(&output));
                 continue;
             }
-            run(load(&shared, &archive), &[0, 1]);
-            check_result(
-                &shared,
-                &archive,
-                (expected, undisturbed_search(&shared)),
-                &format!("{point}:{nth}"),
-            );
+            run(load_few(&shared, &archive), &[0, 1]);
+            check_result(&shared, &archive, expected, &format!("{point}:{nth}"));
         }
     }
 }
@@ -139,8 +135,10 @@ fn aborted_while_a_cut_input_is_taken_back() {
     let calm = root.join("calm");
     write(&whole);
     run(load(&calm), &[0, 1]);
-    let expected = dumps(root, &calm);
-    let searched = status(root, &calm, "search_documents");
+    let expected = Undisturbed {
+        dumps: dumps(&calm),
+        searched: status(root, &calm, "search_documents"),
+    };
     for point in index::CRASH_POINTS
         .into_iter()
         .filter(|point| is_of_take_back(point))
@@ -152,7 +150,7 @@ fn aborted_while_a_cut_input_is_taken_back() {
         let output = load(&archive).env("WEFT_CRASH_POINT", point).output().unwrap();
         assert_eq!(output.status.code(), None, "{point}: {}", said(&output));
         run(load(&archive), &[0, 1]);
-        check_result(root, &archive, (&expected, searched), point);
+        check_result(root, &archive, &expected, point);
     }
 }
 
@@ -168,7 +166,7 @@ fn aborted_while_facts_are_taken_back() {
     let calm = root.join("calm");
     write(whole.len());
     run(load(&calm), &[0]);
-    let expected = dumps(root, &calm);
+    let expected = dumps(&calm);
     let points = facts::CRASH_POINTS
         .into_iter()
         .filter(|point| !point.starts_with("stage."));
@@ -180,7 +178,7 @@ fn aborted_while_facts_are_taken_back() {
         let output = load(&archive).env("WEFT_CRASH_POINT", point).output().unwrap();
         assert_eq!(output.status.code(), None, "{point}: {}", said(&output));
         run(load(&archive), &[0]);
-        assert_same(&dumps(root, &archive), &expected, point);
+        assert_same(&dumps(&archive), &expected, point);
     }
 }
 
@@ -198,7 +196,7 @@ fn aborted_while_captures_are_taken_down() {
             let table = archive.join("facts").join(table);
             facts::table_as_text(&table, &["input_id", "epoch"]).unwrap()
         });
-        (dumps(root, archive), tables)
+        (dumps(archive), tables)
     };
     let calm = root.join("calm");
     run(weft(root, &calm, &["load", "x.warc"]), &[0]);
@@ -250,7 +248,7 @@ fn aborted_around_the_cut_end_of_an_input_that_goes_on() {
     let calm = root.join("calm");
     write(whole.len());
     run(load(&calm), &[0]);
-    let expected = dumps(root, &calm);
+    let expected = dumps(&calm);
     for nth in 1.. {
         let archive = root.join(nth.to_string());
         write(whole.len() - 20);
@@ -262,11 +260,7 @@ fn aborted_around_the_cut_end_of_an_input_that_goes_on() {
         }
         write(whole.len());
         run(load(&archive), &[0]);
-        assert_same(
-            &dumps(root, &archive),
-            &expected,
-            &format!("aborted after epoch {nth}"),
-        );
+        assert_same(&dumps(&archive), &expected, &format!("aborted after epoch {nth}"));
     }
 }
 
@@ -297,12 +291,7 @@ fn aborted_again_and_again_at_the_same_point() {
         }
         assert!(attempt < 500, "{}", said(&output));
     }
-    check_result(
-        &shared,
-        &archive,
-        (expected, undisturbed_search(&shared)),
-        "aborted after every epoch",
-    );
+    check_result(&shared, &archive, expected, "aborted after every epoch");
 }
 
 /// The load of an index is aborted in its first epochs and continued: no line is missing or

@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use system::FileStore as _;
 
 use crate::crash::{record, write_old};
-use crate::program::{Dumps, assert_same, dumps_with, finish, load, run, said, status, undisturbed, weft};
+use crate::program::{
+    Dumps, assert_same, dumps_with, finish, load, load_few, run, said, status, undisturbed, undisturbed_few,
+    weft,
+};
 use crate::s3_server::S3Server;
 
 /// Lets a command keep facts at `address`.
@@ -20,10 +23,10 @@ fn with_facts(server: &S3Server, mut command: Command, address: &str) -> Command
 }
 
 /// Returns all views of an archive, and its tables as stored.
-fn dumps_of(server: &S3Server, shared: &Path, archive: &Path, address: &str) -> Dumps {
+fn dumps_of(server: &S3Server, archive: &Path, address: &str) -> Dumps {
     let copy = tempfile::tempdir().unwrap();
     server.download(address, copy.path());
-    dumps_with(shared, archive, copy.path())
+    dumps_with(archive, copy.path())
 }
 
 #[test]
@@ -31,7 +34,7 @@ fn aborted_at_every_point_of_facts_in_a_store() {
     let Some(shared) = test_env::shared_data() else {
         return;
     };
-    let expected = undisturbed(&shared);
+    let expected = &undisturbed_few(&shared).dumps;
     let server = S3Server::start();
     let points = facts::CRASH_POINTS
         .into_iter()
@@ -42,14 +45,14 @@ fn aborted_at_every_point_of_facts_in_a_store() {
             let root = tempfile::tempdir().unwrap();
             let archive = root.path().join("a");
             let address = format!("s3://lake/{point}/{nth}");
-            let loading = || with_facts(&server, load(&shared, &archive), &address);
+            let loading = || with_facts(&server, load_few(&shared, &archive), &address);
             let output = loading()
                 .env("WEFT_CRASH_POINT", format!("{point}:{nth}"))
                 .output()
                 .unwrap();
             assert_eq!(output.status.code(), None, "{point}:{nth}: {}", said(&output));
             run(loading(), &[0, 1]);
-            let found = dumps_of(&server, &shared, &archive, &address);
+            let found = dumps_of(&server, &archive, &address);
             assert_same(&found, expected, &format!("{point}:{nth}"));
         }
     }
@@ -95,7 +98,7 @@ fn aborted_while_facts_in_a_store_are_taken_back() {
     let calm = root.join("calm");
     write(whole.len());
     run(weft(root, &calm, &["load", "x.warc"]), &[0]);
-    let expected = dumps_with(root, &calm, &calm.join("facts"));
+    let expected = dumps_with(&calm, &calm.join("facts"));
     let points = facts::CRASH_POINTS
         .into_iter()
         .filter(|point| !point.starts_with("stage."));
@@ -109,7 +112,7 @@ fn aborted_while_facts_in_a_store_are_taken_back() {
         let output = loading().env("WEFT_CRASH_POINT", point).output().unwrap();
         assert_eq!(output.status.code(), None, "{point}: {}", said(&output));
         run(loading(), &[0]);
-        assert_same(&dumps_of(&server, root, &archive, &address), &expected, point);
+        assert_same(&dumps_of(&server, &archive, &address), &expected, point);
     }
 }
 
@@ -151,12 +154,17 @@ fn a_store_that_goes_away_in_mid_load() {
     let Some(shared) = test_env::shared_data() else {
         return;
     };
-    let expected = undisturbed(&shared);
+    let expected = &undisturbed(&shared).dumps;
     let mut server = S3Server::start();
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
     let address = "s3://lake/away";
-    let mut slowly = with_facts(&server, load(&shared, &archive), address);
+    let load_there = |server: &S3Server| {
+        let mut command = with_facts(server, load(&shared, &archive), address);
+        command.env("AWS_MAX_ATTEMPTS", "2");
+        command
+    };
+    let mut slowly = load_there(&server);
     slowly.args(["--rate", "60"]);
     let child = slowly.spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -185,13 +193,11 @@ fn a_store_that_goes_away_in_mid_load() {
     assert!(told.contains("in s3://lake/away"), "{told}");
     // Again without the store: nothing is committed.
     let before = status(&shared, &archive, "captures");
-    let again = with_facts(&server, load(&shared, &archive), address)
-        .output()
-        .unwrap();
+    let again = load_there(&server).output().unwrap();
     assert_eq!(again.status.code(), Some(1), "{}", said(&again));
     assert_eq!(status(&shared, &archive, "captures"), before);
     server.come_back();
-    run(with_facts(&server, load(&shared, &archive), address), &[0, 1]);
-    let found = dumps_of(&server, &shared, &archive, address);
+    run(load_there(&server), &[0, 1]);
+    let found = dumps_of(&server, &archive, address);
     assert_same(&found, expected, "after the store was away");
 }

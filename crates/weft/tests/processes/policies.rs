@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::program::{run, said, weft};
 
-const FILES: usize = 6;
+const FILES: usize = 4;
 
 struct PolicyFolder {
     dir: tempfile::TempDir,

@@ -24,7 +24,7 @@ impl Crawls {
         let shared = test_env::shared_data()?;
         let root = tempfile::tempdir().unwrap();
         Some(Crawls {
-            expected: undisturbed(&shared),
+            expected: &undisturbed(&shared).dumps,
             archive: root.path().join("a"),
             shared,
             _root: root,
@@ -60,7 +60,7 @@ fn two_loads_at_once() {
         let said = finish(child, &[0]);
         assert!(!said.contains("run the same command again"), "{said}");
     }
-    assert_same(&dumps(&shared, &archive), expected, "two loads at once");
+    assert_same(&dumps(&archive), expected, "two loads at once");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn questions_while_a_load_runs() {
     }
     finish(loading, &[0, 1]);
     assert!(captures.is_sorted(), "{captures:?}");
-    assert_same(&dumps(&shared, &archive), expected, "asked while it loaded");
+    assert_same(&dumps(&archive), expected, "asked while it loaded");
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn a_load_while_a_server_runs() {
         "{last}"
     );
     assert_eq!(status(&shared, &archive, "owner_pid"), u64::from(server.id()));
-    assert_same(&dumps(&shared, &archive), expected, "through the server");
+    assert_same(&dumps(&archive), expected, "through the server");
     server.stop();
-    assert_same(&dumps(&shared, &archive), expected, "after the server");
+    assert_same(&dumps(&archive), expected, "after the server");
 }
 
 #[test]
@@ -138,5 +138,5 @@ fn a_server_killed_during_a_load_is_replaced_by_the_loader() {
     }
     server.kill();
     finish(loading, &[0, 1]);
-    assert_same(&dumps(&shared, &archive), expected, "after the server was killed");
+    assert_same(&dumps(&archive), expected, "after the server was killed");
 }

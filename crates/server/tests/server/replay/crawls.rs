@@ -11,7 +11,7 @@ use archive::question::{CdxQuestion, CdxRow};
 use super::*;
 
 /// Number of pages of each crawl that are opened.
-const PAGES: usize = 3;
+const PAGES: usize = 2;
 
 /// Hosts that Chromium contacts by itself: for updates and the time, its default search engine, and
 /// the meaning of form fields. No archived page refers to these hosts.
