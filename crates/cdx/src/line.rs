@@ -50,6 +50,17 @@ enum FieldsError {
 }
 
 /// Parses the lines of one index, one after the other.
+///
+/// ```
+/// use cdx::{Line, LineReader};
+///
+/// let mut reader = LineReader::default();
+/// let head = reader.read(b" CDX N b a m s k r M S V g");
+/// assert_eq!(head, Line::Head);
+/// let line = reader.read(b"com,example)/ 20140126200624 http://example.com/ text/html 200 - - - 900 333 a.warc.gz");
+/// let Line::Capture(capture) = line else { panic!("{line:?}") };
+/// assert_eq!(capture.url_key, "com,example)/");
+/// ```
 #[derive(Debug, Default)]
 pub struct LineReader {
     /// Columns from a header line.

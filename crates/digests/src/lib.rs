@@ -14,6 +14,15 @@ use md5::Digest;
 pub struct Md5(md5::Md5);
 
 /// A SHA-256 computation.
+///
+/// ```
+/// use digests::Sha256;
+///
+/// let mut sha256 = Sha256::default();
+/// sha256.update(b"con");
+/// sha256.update(b"tent");
+/// assert_eq!(sha256.finish(), Sha256::of(b"content"));
+/// ```
 #[derive(Clone)]
 pub struct Sha256(sha2::Sha256);
 

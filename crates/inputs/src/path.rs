@@ -7,6 +7,17 @@ use std::path::{Path, PathBuf};
 /// Returns the text of a path for requests, answers and the ledger. Valid UTF-8 is kept. A byte
 /// that is not part of valid UTF-8 is written as `\xNN`, and a backslash that could be mistaken for
 /// this as `\x5c`.
+///
+/// ```
+/// use std::ffi::OsStr;
+/// use std::os::unix::ffi::OsStrExt;
+/// use std::path::Path;
+///
+/// let path = Path::new(OsStr::from_bytes(b"/crawls/\xff.warc"));
+/// let text = inputs::path_text(path);
+/// assert_eq!(text, r"/crawls/\xff.warc");
+/// assert_eq!(inputs::path_of(&text), path);
+/// ```
 pub fn path_text(path: &Path) -> String {
     format::file_name::name_text(path.as_os_str().as_bytes())
 }

@@ -28,6 +28,15 @@ impl TryFrom<u16> for Partition {
 
 impl Partition {
     /// Returns the partition of a key with this hash: its first 12 bits.
+    ///
+    /// ```
+    /// use placement::{PARTITIONS, Partition};
+    ///
+    /// let mut hash = [0; 32];
+    /// hash[..2].copy_from_slice(&[0x12, 0x3f]);
+    /// assert_eq!(Partition::of(&hash), Partition(0x123));
+    /// assert_eq!(Partition::of(&[0xff; 32]), Partition(PARTITIONS - 1));
+    /// ```
     pub fn of(hash: &[u8; 32]) -> Self {
         Self(u16::from_be_bytes([hash[0], hash[1]]) >> 4)
     }

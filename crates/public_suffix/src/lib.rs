@@ -15,6 +15,12 @@ use psl::Psl as _;
 /// Returns the length in bytes of the public suffix of a host name, including dots. `labels` start
 /// at the top (`uk`, `co`, `example`). For a name without a matching rule the list's default rule
 /// applies: the last label.
+///
+/// ```
+/// let length = |host: &str| public_suffix::suffix_length(&mut host.rsplit('.').map(str::as_bytes));
+/// assert_eq!(length("www.example.co.uk"), "co.uk".len());
+/// assert_eq!(length("host.unknown-top-level"), "unknown-top-level".len());
+/// ```
 pub fn suffix_length(labels: &mut dyn Iterator<Item = &[u8]>) -> usize {
     psl::List.find(labels).len
 }

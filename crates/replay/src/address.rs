@@ -66,6 +66,15 @@ impl Modifier {
 }
 
 /// The address of a capture.
+///
+/// ```
+/// use replay::{Address, Modifier};
+///
+/// let address = Address::parse("/replay/20140126200624im_/http://example.com/a.png")?;
+/// assert_eq!((address.modifier, address.url.as_str()), (Modifier::Image, "http://example.com/a.png"));
+/// assert_eq!(address.to_string(), "/replay/20140126200624im_/http://example.com/a.png");
+/// # Ok::<(), replay::AddressError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Address {
     /// A key that the server puts into addresses in its own documents, so that it recognises their

@@ -19,6 +19,13 @@ const DEPTH_MAX: usize = 64;
 /// Rewrites a style sheet. It is returned unchanged if it is too long before or after rewriting
 /// ([`REWRITTEN_BYTES_MAX`](crate::REWRITTEN_BYTES_MAX)). That is safe, because a browser checks
 /// the policy of the page before it loads anything for a style sheet.
+///
+/// ```
+/// let page = url::Url::parse("http://example.com/a/").unwrap();
+/// let scope = replay::Scope::new("20140126200624", page);
+/// let css = replay::rewrite_css("p { background: url(b.png) }", &scope);
+/// assert!(css.contains("/replay/20140126200624im_/http://example.com/a/b.png"), "{css}");
+/// ```
 pub fn rewrite_css(css: &str, scope: &Scope) -> String {
     rewrite(css, scope).unwrap_or_else(|TooLong| css.to_owned())
 }

@@ -12,6 +12,14 @@ use crate::host::{host_part, is_ipv6};
 /// Returns the registered domain of a host by the Public Suffix List. An IP address, a name that is
 /// itself a public suffix, and a single label are their own domain. `host` must be lower case and
 /// in punycode, as in keys.
+///
+/// ```
+/// use urlkey::domain_of_host;
+///
+/// assert_eq!(domain_of_host("www.example.co.uk"), "example.co.uk");
+/// assert_eq!(domain_of_host("a.someone.github.io"), "someone.github.io");
+/// assert_eq!(domain_of_host("192.0.2.1"), "192.0.2.1");
+/// ```
 pub fn domain_of_host(host: &str) -> &str {
     let host = host.strip_suffix('.').unwrap_or(host);
     if is_address(host.rsplit('.').next(), host) {

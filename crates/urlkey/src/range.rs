@@ -60,6 +60,16 @@ pub fn prefix_range(prefix: &str) -> KeyRange {
 /// A trailing slash or question mark of a prefix is significant: `http://a.org/b/` does not match
 /// `/bc`.
 ///
+/// ```
+/// use urlkey::{MatchType, url_key, url_ranges};
+///
+/// let ranges = url_ranges("http://example.com/", MatchType::Domain)?;
+/// let selects = |url: &str| url_key(url).map(|key| ranges.iter().any(|range| range.contains(&key)));
+/// assert!(selects("https://shop.example.com:8443/cart")?);
+/// assert!(!selects("http://example-x.com/")?);
+/// # Ok::<(), urlkey::KeyError>(())
+/// ```
+///
 /// # Errors
 /// [`KeyError`] if `url` has no key, or if it has no host and `match_type` needs one.
 pub fn url_ranges(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, KeyError> {

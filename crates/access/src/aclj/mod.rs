@@ -61,6 +61,17 @@ type AccessByUser = BTreeMap<Option<String>, BTreeMap<String, Access>>;
 
 /// Converts the text of a file to rules, for an archive with this default.
 ///
+/// ```
+/// use access::{Access, import};
+///
+/// let text = r#"com,example)/secret - {"access": "block"}"#;
+/// let imported = import(text, Access::Allow)?;
+/// let [rule] = &imported.rules[..] else { panic!("{imported:?}") };
+/// assert_eq!(rule.access, Access::Deny);
+/// assert_eq!(rule.condition.prefix.as_deref(), Some("com,example)/secret"));
+/// # Ok::<(), access::AcljError>(())
+/// ```
+///
 /// # Errors
 /// [`AcljError`]. Then no rule is imported.
 pub fn import(text: &str, default: Access) -> Result<ImportedRules, AcljError> {

@@ -39,6 +39,17 @@ pub enum Test {
 }
 
 /// One condition that captures must meet.
+///
+/// ```
+/// use cdx::{Dialect, Field, Filter, Test};
+///
+/// let filter = Filter::read("!=status:200", Dialect::Pywb)?;
+/// assert_eq!((filter.field, filter.test, filter.negated), (Some(Field::Status), Test::Is, true));
+/// // The same text is an expression in the dialect of the Internet Archive.
+/// let filter = Filter::read("statuscode:30[12]", Dialect::WaybackMachine)?;
+/// assert_eq!((filter.test, filter.text.as_str()), (Test::Matches, "30[12]"));
+/// # Ok::<(), cdx::FilterError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
     /// The field to test; `None` for the whole line.

@@ -45,6 +45,11 @@ pub(crate) fn read(html: &str, markup: Markup, wants_text: bool) -> Document {
 /// Returns the title of a document of a (normalized) type, in the format of
 /// [`Page::title`](crate::Page::title), or an empty string. The beginning of the document is
 /// enough.
+///
+/// ```
+/// let html = "<html><head><title>Otters &amp;\n seals</title>";
+/// assert_eq!(extract::title(html, "text/html"), "Otters & seals");
+/// ```
 pub fn title(html: &str, mime: &str) -> String {
     read(html, mime::markup(mime), false).title.finish().0
 }

@@ -28,6 +28,19 @@ pub struct ConditionError {
 }
 
 /// A condition that a file is tested against.
+///
+/// ```
+/// use catalogue::Attributes;
+/// use policy::{Condition, ConditionNames, Subject};
+///
+/// let names = ConditionNames { user: &|_| None, group: &|_| None, class: &|_| None };
+/// let condition = Condition::parse(r#"size > 1 GiB and not name == "*.tmp""#, &names)?;
+/// let file = Attributes { size_bytes: 2 << 30, ..Attributes::default() };
+/// let subject = |path| Subject { path, depth: 1, file: &file, digest: None, now_ms: 0 };
+/// assert!(condition.holds(&subject(b"/crawls/a.warc")));
+/// assert!(!condition.holds(&subject(b"/crawls/a.tmp")));
+/// # Ok::<(), policy::ConditionError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Condition(Node);
 
