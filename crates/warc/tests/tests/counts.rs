@@ -1,6 +1,8 @@
 //! Counts the records of real files and compares with warcio 1.8.1, with every difference
 //! explained; checks that lengths add up.
 
+use std::collections::BTreeMap;
+
 use super::support::{files, read, settings};
 
 /// File, number of records, and why warcio 1.8.1 reads a different number.
@@ -137,9 +139,11 @@ const COUNTS: &[(&str, usize, &str)] = &[
     ("whirlwind.warc.wet.gz", 2, ""),
 ];
 
+/// Every file of the table has as many records as it says. Other files are read too, whose lengths
+/// must add up.
 #[test]
 fn records_are_as_many_as_known() {
-    let mut found = Vec::new();
+    let mut found = BTreeMap::new();
     for folder in ["crawls", "edge", "commoncrawl"] {
         for path in files(folder) {
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -147,16 +151,15 @@ fn records_are_as_many_as_known() {
             settings.verify_digests = true;
             let file = std::fs::File::open(&path).expect("opens");
             let entries = read(file, settings);
-            found.push((name, entries.iter().filter(|entry| entry.is_record()).count()));
+            found.insert(name, entries.iter().filter(|entry| entry.is_record()).count());
         }
     }
     let known = COUNTS
         .iter()
-        .map(|(name, records, _)| ((*name).to_owned(), *records));
-    let mut known: Vec<_> = known.collect();
-    known.sort();
-    found.sort();
+        .map(|&(name, records, _)| (name.to_owned(), records));
+    let known: BTreeMap<_, _> = known.collect();
     if !found.is_empty() {
+        found.retain(|name, _| known.contains_key(name));
         assert_eq!(found, known);
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::fixture;
 use crate::s3_inputs::S3Store;
-use crate::support::Workspace;
+use crate::support::{Workspace, json_lines};
 
 /// Returns a place with the small web of the fixture.
 fn web() -> Workspace {
@@ -278,5 +278,12 @@ fn every_view_is_its_statement_over_the_facts() {
         &scripts.join("facts.py"),
         &[tables, statements, place.path("dumps")],
     );
-    assert!(said.contains("captures 1900 rows"), "{said}");
+    // Other engines read as many captures as the loads counted.
+    let ledger = json_lines(&place.good(&["dump", "ledger", "--json"]));
+    let captures: u64 = ledger.iter().filter_map(|row| row["captures"].as_u64()).sum();
+    assert!(captures > 1000, "{captures} captures in the ledger");
+    assert!(
+        said.contains(&format!("captures {captures} rows")),
+        "{captures} captures in the ledger\n{said}"
+    );
 }
