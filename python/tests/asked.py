@@ -12,12 +12,12 @@ TITLES = [
     "Captures by top-level domain",
     "Largest domains",
     "Languages of pages",
-    "Types, as declared and as found",
-    "Statuses",
+    "Media types, declared and detected",
+    "Status codes",
     "Captures of a host",
-    "The same content under several URLs",
+    "Duplicate content",
     "Growth by month",
-    "Who links to whom, between domains",
+    "Links between domains",
     "Links from one domain to another",
 ]
 

@@ -364,13 +364,13 @@ async fn files_on_disk_are_joined_with_what_was_loaded() {
         let question = QUESTIONS.iter().find(|question| question.title == title);
         &question.unwrap_or_else(|| panic!("{title}")).statement
     };
-    let missing = ask(&database, question("Crawl files that are not loaded")).await;
+    let missing = ask(&database, question("Unloaded crawl files")).await;
     let missing: Vec<&str> = missing
         .lines()
         .map(|line| line.split('\t').next().unwrap())
         .collect();
     assert_eq!(missing, [inputs::path_text(&crawls.join("new.warc.gz"))]);
-    let counted = ask(&database, question("Captures of each crawl file")).await;
+    let counted = ask(&database, question("Captures by crawl file")).await;
     let counted: BTreeMap<&str, &str> = counted
         .lines()
         .map(|line| {
@@ -392,7 +392,7 @@ async fn files_on_disk_are_joined_with_what_was_loaded() {
         assert!(captures.parse::<u64>().unwrap() >= 20, "{captures}");
         assert_eq!(counted[&*path], captures, "{path}");
     }
-    let space = ask(&database, question("What takes the space")).await;
+    let space = ask(&database, question("Disk usage by owner and format")).await;
     assert!(space.contains("warc") && space.contains("text"), "{space}");
 }
 

@@ -135,7 +135,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("SELECT CAST('2024-02-30' AS DATE)", "Cannot cast"),
 ];
 
-/// Different from DuckDB, as documented in docs/sql.md ("Where dialects differ").
+/// Different from DuckDB, as documented in docs/sql.md ("Differences between dialects").
 const OTHERWISE: &[(&str, &str)] = &[
     ("SELECT 7 / 2, -7 / 2", "3\t-3"),
     (

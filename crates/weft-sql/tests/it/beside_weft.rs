@@ -123,7 +123,7 @@ fn what_was_scanned_and_what_was_loaded_are_joined() {
     assert!(output.status.success(), "{output:?}");
     let question = sql::QUESTIONS
         .iter()
-        .find(|question| question.title == "Crawl files that are not loaded")
+        .find(|question| question.title == "Unloaded crawl files")
         .unwrap();
     let csv = |archive: &str| {
         let rows = place.good(&["--archive", archive, "--format", "csv", &question.statement]);

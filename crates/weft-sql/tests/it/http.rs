@@ -205,9 +205,9 @@ fn files_on_the_disk_are_tables_once_they_are_catalogued() {
     for part in [
         "<code>file_usage</code>",
         "disk_size_bytes",
-        "Crawl files that are not loaded",
-        "Captures of each crawl file",
-        "What takes the space",
+        "Unloaded crawl files",
+        "Captures by crawl file",
+        "Disk usage by owner and format",
     ] {
         assert!(page.text().contains(part), "{part}");
     }
