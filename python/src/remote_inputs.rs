@@ -16,7 +16,7 @@ pub(crate) fn sources() -> Sources {
             s3: S3Settings::from_variables(|name| std::env::var(name).ok()),
             ..Settings::default()
         };
-        Sources::with(Arc::new(RemoteInputs(Remote::new(settings))))
+        Sources::new(Arc::new(RemoteInputs(Remote::new(settings))))
     };
     SOURCES.get_or_init(make).clone()
 }

@@ -162,7 +162,7 @@ impl Parts {
                 Entry::Record(record) => {
                     self.counts.records += 1;
                     let span = record.span;
-                    let outcome = RecordOutcome::of(&record, request.method, &self.settings);
+                    let outcome = RecordOutcome::extract(&record, request.method, &self.settings);
                     self.reader.recycle(record);
                     match outcome {
                         RecordOutcome::Counted => None,

@@ -17,7 +17,7 @@ pub enum RecordOutcome {
 
 impl RecordOutcome {
     /// Converts a record whose request has this method; empty if it is unknown.
-    pub fn of(record: &Record, method: String, settings: &extract::Settings) -> RecordOutcome {
+    pub fn extract(record: &Record, method: String, settings: &extract::Settings) -> RecordOutcome {
         match extract_guarded(settings, record) {
             Extracted::Counted => RecordOutcome::Counted,
             // The index would refuse it too. Refusing it here lets it be counted as a loss.

@@ -62,7 +62,7 @@ pub fn has_taken_down_capture(
         whole: false,
     };
     let input = input_at(sources, location, 0, interrupt)?;
-    let counts = Redaction::of(input, location, leave_out, |_| {})?.counts();
+    let counts = Redaction::plan(input, location, leave_out, |_| {})?.counts();
     Ok(counts.records_selected + counts.records_concerned > 0)
 }
 

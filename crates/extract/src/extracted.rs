@@ -147,7 +147,7 @@ pub struct Original {
 
 impl Original {
     /// Returns a capture of an input as the original of a revisit.
-    pub fn of(capture: &Capture, input: u32) -> Original {
+    pub fn from_capture(capture: &Capture, input: u32) -> Original {
         Original {
             url_key: capture.url_key.clone(),
             fetch_time_ms: capture.fetch_time_ms,

@@ -49,7 +49,7 @@ impl Discovery<'_> {
     }
 
     fn stat(&self, address: &str) -> StatResult {
-        let source = self.sources.of(address)?;
+        let source = self.sources.source_of(address)?;
         source.stat(&[address]).pop().unwrap_or(Ok(None))
     }
 
@@ -98,7 +98,7 @@ impl Discovery<'_> {
 
     /// Lists everything below `folder`.
     fn listing(&self, folder: &str) -> Result<Vec<(String, InputStat)>, ListingError> {
-        let source = self.sources.of(folder).map_err(ListingError::Source)?;
+        let source = self.sources.source_of(folder).map_err(ListingError::Source)?;
         source.list(folder).map_err(|error| match error.kind() {
             ErrorKind::Unsupported => ListingError::Unsupported,
             _ => ListingError::List(error),
@@ -143,7 +143,7 @@ impl Discovery<'_> {
     }
 
     fn holds_records(&self, address: &str, stat: &InputStat) -> io::Result<bool> {
-        let input = self.sources.of(address)?.open(address, Some(stat))?;
+        let input = self.sources.source_of(address)?.open(address, Some(stat))?;
         warc::begins_like_records(InputReader::of(input))
     }
 
@@ -216,12 +216,16 @@ impl Discovery<'_> {
         let mut addresses: Vec<&str> = addresses.collect();
         addresses.sort_unstable();
         addresses.dedup();
-        let (served, foreign): (Vec<&str>, Vec<&str>) =
-            addresses.into_iter().partition(|a| self.sources.of(a).is_ok());
+        let (served, foreign): (Vec<&str>, Vec<&str>) = addresses
+            .into_iter()
+            .partition(|a| self.sources.source_of(a).is_ok());
         let foreign = foreign.into_iter().map(|a| (a, self.stat(a)));
         let mut stats: HashMap<&str, StatResult> = foreign.collect();
         // There is only one source, so it serves all of them.
-        if let Some(source) = served.first().and_then(|first| self.sources.of(first).ok()) {
+        if let Some(source) = served
+            .first()
+            .and_then(|first| self.sources.source_of(first).ok())
+        {
             let of_served = source.stat(&served);
             stats.extend(served.into_iter().zip(of_served));
         }

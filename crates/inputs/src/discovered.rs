@@ -49,7 +49,7 @@ impl InputLocation {
     pub fn open(&self, sources: &Sources) -> io::Result<Arc<dyn Input>> {
         match self {
             InputLocation::File(path) => Ok(Arc::new(open_file(path)?)),
-            InputLocation::Address(address, stat) => sources.of(address)?.open(address, Some(stat)),
+            InputLocation::Address(address, stat) => sources.source_of(address)?.open(address, Some(stat)),
         }
     }
 

@@ -25,7 +25,7 @@ pub struct Sources {
 
 impl Sources {
     /// Returns sources for local files and the objects that `source` reaches.
-    pub fn with(source: Arc<dyn InputSource>) -> Sources {
+    pub fn new(source: Arc<dyn InputSource>) -> Sources {
         let source = Arc::new(SecretSource::of(source));
         Sources {
             packages: Packages::with(source.clone()),
@@ -86,7 +86,7 @@ impl Sources {
     pub fn drop_cached(&self, location: &str) {
         if is_address(location)
             && let Some(address) = address_of(location)
-            && let Ok(source) = self.of(&address)
+            && let Ok(source) = self.source_of(&address)
         {
             source.drop_cached(&address);
         }
@@ -94,7 +94,7 @@ impl Sources {
 
     /// Opens the input at an address.
     pub(super) fn open_address(&self, address: &str) -> io::Result<Arc<dyn Input>> {
-        self.of(address)?.open(address, None)
+        self.source_of(address)?.open(address, None)
     }
 
     /// Returns the input at an address, or all inputs below it if it is a folder, whatever they
@@ -103,7 +103,7 @@ impl Sources {
     /// # Errors
     /// The error of the source; [`ErrorKind::NotFound`] if there is nothing.
     pub fn expand(&self, address: &str) -> io::Result<Vec<String>> {
-        let source = self.of(address)?;
+        let source = self.source_of(address)?;
         if let Some(Some(_)) = source.stat(&[address]).pop().transpose()? {
             return Ok(vec![address.to_owned()]);
         }
@@ -140,7 +140,7 @@ impl Sources {
     }
 
     /// Returns the source that serves an address.
-    pub fn of(&self, address: &str) -> io::Result<&dyn InputSource> {
+    pub fn source_of(&self, address: &str) -> io::Result<&dyn InputSource> {
         if self.packages.serves(address) {
             return Ok(&self.packages);
         }

@@ -24,7 +24,7 @@ pub struct SpoolRoom {
 
 impl SpoolRoom {
     /// Uses the free space of `folder`.
-    pub fn of(folder: &Path) -> SpoolRoom {
+    pub fn new(folder: &Path) -> SpoolRoom {
         SpoolRoom {
             folder: folder.to_owned(),
             taken: Arc::default(),
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn room_is_given_back() {
         let root = tempfile::tempdir().unwrap();
-        let room = SpoolRoom::of(root.path());
+        let room = SpoolRoom::new(root.path());
         let mut copy = room.begin(3).unwrap();
         copy.push(b"abc").unwrap();
         let mut read = [0; 2];

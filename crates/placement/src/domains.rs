@@ -58,7 +58,7 @@ impl Width {
 impl Domains {
     /// Returns the domains of these layouts' volumes. If layouts differ about a volume, the first
     /// one counts.
-    pub fn of<'a>(layouts: impl Iterator<Item = &'a Layout>) -> Self {
+    pub fn new<'a>(layouts: impl Iterator<Item = &'a Layout>) -> Self {
         let mut domains = BTreeMap::new();
         for volume in layouts.flat_map(|layout| &layout.roles.volumes) {
             domains

@@ -34,10 +34,10 @@ impl Partition {
     ///
     /// let mut hash = [0; 32];
     /// hash[..2].copy_from_slice(&[0x12, 0x3f]);
-    /// assert_eq!(Partition::of(&hash), Partition(0x123));
-    /// assert_eq!(Partition::of(&[0xff; 32]), Partition(PARTITIONS - 1));
+    /// assert_eq!(Partition::of_hash(&hash), Partition(0x123));
+    /// assert_eq!(Partition::of_hash(&[0xff; 32]), Partition(PARTITIONS - 1));
     /// ```
-    pub fn of(hash: &[u8; 32]) -> Self {
+    pub fn of_hash(hash: &[u8; 32]) -> Self {
         Self(u16::from_be_bytes([hash[0], hash[1]]) >> 4)
     }
 }

@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = s3::Settings {
         // Ceph's tests sign their forms with version 2.
         version_2: std::env::var_os("WEFT_S3_VERSION_2").is_some(),
-        ..s3::Settings::at(listen.parse()?, PathBuf::from(keys))
+        ..s3::Settings::new(listen.parse()?, PathBuf::from(keys))
     };
     let server = s3::serve(settings, node.store()).await?;
     println!("http://{}", server.address());

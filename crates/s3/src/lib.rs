@@ -15,7 +15,7 @@
 //! let node = cluster::start(NodeSettings::of_volumes(volumes.to_vec())).await?;
 //!
 //! // A free port of this machine, and a keys file with a new key.
-//! let settings = s3::Settings::at("127.0.0.1:0".parse()?, dir.path().join("keys.toml"));
+//! let settings = s3::Settings::new("127.0.0.1:0".parse()?, dir.path().join("keys.toml"));
 //! let server = s3::serve(settings, node.store()).await?;
 //! let key = server.new_key().ok_or("no key was made")?;
 //! println!("http://{}: access key {}, secret {}", server.address(), key.id, key.secret);

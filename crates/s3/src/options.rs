@@ -42,7 +42,7 @@ pub struct Settings {
 impl Settings {
     /// Returns settings with defaults for everything else: plain HTTP, no log, only version 4
     /// signatures.
-    pub fn at(listen: SocketAddr, keys: PathBuf) -> Self {
+    pub fn new(listen: SocketAddr, keys: PathBuf) -> Self {
         Self {
             listen,
             tls: None,

@@ -198,7 +198,7 @@ impl Topology {
                     .or_insert_with(|| connect.volume(under, volume, node));
             }
         }
-        let domains = Domains::of(all());
+        let domains = Domains::new(all());
         Self {
             layouts,
             placements,
@@ -218,7 +218,7 @@ impl Topology {
             placements: self.placements.clone(),
             volumes,
             nodes: self.nodes.clone(),
-            domains: Domains::of(layouts()),
+            domains: Domains::new(layouts()),
             guaranteed_width_min: OnceLock::new(),
         }
     }

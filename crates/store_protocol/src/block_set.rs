@@ -24,7 +24,7 @@ pub struct BlockSet(Vec<Range<u64>>);
 
 impl BlockSet {
     /// Returns the blocks of one range.
-    pub fn of(blocks: Range<u64>) -> Self {
+    pub fn from_range(blocks: Range<u64>) -> Self {
         vec![blocks].into()
     }
 

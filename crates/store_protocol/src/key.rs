@@ -110,7 +110,7 @@ impl Key {
 
     /// Returns the partition: the first 12 bits of the hash.
     pub fn partition(&self) -> Partition {
-        Partition::of(&self.hash())
+        Partition::of_hash(&self.hash())
     }
 }
 

@@ -81,7 +81,7 @@ impl RemoteInputs {
 
     /// Returns the sources in the archive's form.
     pub(crate) fn sources(&self) -> Sources {
-        Sources::with(Arc::new(self.clone()))
+        Sources::new(Arc::new(self.clone()))
     }
 
     /// Returns the objects below an address, for the catalogue of files.

@@ -109,7 +109,7 @@ impl S3ServerArgs {
             hosts,
             version_2: self.s3_sig_v2,
             log,
-            ..Settings::at(listen.address, self.s3_keys.clone().unwrap_or(keys))
+            ..Settings::new(listen.address, self.s3_keys.clone().unwrap_or(keys))
         })
     }
 

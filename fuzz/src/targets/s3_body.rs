@@ -89,7 +89,7 @@ static SERVED: LazyLock<Served> = LazyLock::new(|| {
     std::fs::write(&keys, text).expect("the keys can be written");
     let (store, running) = runtime.block_on(async {
         let store = store_testkit::Rig::new(1, 1).client();
-        let settings = s3::Settings::at(SocketAddr::from(([127, 0, 0, 1], 0)), keys);
+        let settings = s3::Settings::new(SocketAddr::from(([127, 0, 0, 1], 0)), keys);
         let running = s3::serve(settings, store.clone()).await.expect("a server");
         (store, running)
     });

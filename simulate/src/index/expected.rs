@@ -91,7 +91,7 @@ fn methods(entries: &[Entry]) -> BTreeMap<u64, String> {
         let before = (0..number).rev().take(WINDOW);
         let behind = (number + 1..records.len()).take(WINDOW);
         let requests = before.chain(behind).filter_map(|other| {
-            let request = RequestFacts::of(records[other])?;
+            let request = RequestFacts::from_record(records[other])?;
             request.belongs(&names)?;
             Some(((other.abs_diff(number), other > number), request.method))
         });

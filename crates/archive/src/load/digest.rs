@@ -169,7 +169,11 @@ fn known(context: &Context, address: &str, stat: &InputStat, digest: String) -> 
     let sizes = context.earlier.sizes_at(address, &digest, stat.size);
     let mut prefixes = match sizes.iter().max() {
         Some(&reach) if reach > 0 => {
-            let input = context.open.sources.of(address)?.open(address, Some(stat))?;
+            let input = context
+                .open
+                .sources
+                .source_of(address)?
+                .open(address, Some(stat))?;
             inputs::digest(InputReader::of(input).take(reach), &sizes, |_| {})?.prefixes
         }
         _ => Default::default(),
@@ -188,7 +192,11 @@ fn read_whole(
     stat: &InputStat,
     sizes: &[u64],
 ) -> io::Result<(ContentDigest, Option<Spool>)> {
-    let input = context.open.sources.of(address)?.open(address, Some(stat))?;
+    let input = context
+        .open
+        .sources
+        .source_of(address)?
+        .open(address, Some(stat))?;
     let mut copy = match stat.size {
         // A local file need not be copied to disk.
         _ if inputs::is_local_member(address) => None,

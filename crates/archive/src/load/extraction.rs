@@ -64,7 +64,7 @@ pub(super) fn extract_chunk(
 fn add_record(context: &Context, result: &mut ExtractedChunk, record: &Record, method: String) {
     result.progress.records += 1;
     note_defects(context, result.progress.input, record);
-    match RecordOutcome::of(record, method, &context.extract) {
+    match RecordOutcome::extract(record, method, &context.extract) {
         RecordOutcome::Counted => {}
         RecordOutcome::Capture(capture) => add_capture(context, result, *capture),
         RecordOutcome::Quarantined(defect) => {

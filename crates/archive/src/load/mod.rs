@@ -146,7 +146,7 @@ fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[DiscoveredInput]) -
         // With small epochs, each epoch records a digest up to its own end only, even for an input
         // that is read in one go.
         digests_ahead: epoch_bytes >= DIGEST_FIRST_BYTES,
-        spool_room: SpoolRoom::of(open.files.dir()),
+        spool_room: SpoolRoom::new(open.files.dir()),
         record_pool: RecordPool::default(),
     }
 }

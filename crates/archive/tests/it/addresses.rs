@@ -168,7 +168,7 @@ fn own(dir: &Path, memory: &Arc<Memory>) -> Archive {
     let mut settings = OpenSettings::default();
     settings.create = true;
     settings.own = true;
-    Archive::open_with(dir, settings, Sources::with(Arc::new(Source(memory.clone())))).unwrap()
+    Archive::open_with(dir, settings, Sources::new(Arc::new(Source(memory.clone())))).unwrap()
 }
 
 fn request(addresses: &[&str]) -> LoadRequest {

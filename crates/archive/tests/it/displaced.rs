@@ -422,7 +422,7 @@ fn method_of(records: &[Record], at: usize) -> String {
     let mut found: Option<(bool, bool, usize, String)> = None;
     for (other, record) in records.iter().enumerate() {
         let distance = at.abs_diff(other);
-        let Some(request) = RequestFacts::of(record).filter(|_| distance <= WINDOW) else {
+        let Some(request) = RequestFacts::from_record(record).filter(|_| distance <= WINDOW) else {
             continue;
         };
         let Some(belonging) = request.belongs(&names) else {

@@ -64,7 +64,7 @@ pub(super) fn decide(record: &Record, leave_out: RedactionRules<'_>) -> Redactio
     let derived = || Some((extract::named_url_key(extract::derived_from(target)?)?, time));
     // The file's own description, which no takedown selects.
     let stays = record.kind == Kind::Warcinfo;
-    let capture = match RecordOutcome::of(record, String::new(), &settings) {
+    let capture = match RecordOutcome::extract(record, String::new(), &settings) {
         RecordOutcome::Capture(capture) if !stays => Some((capture.url_key, capture.fetch_time_ms)),
         _ => None,
     };

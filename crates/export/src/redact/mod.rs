@@ -90,7 +90,7 @@ impl Redaction {
     ///
     /// # Errors
     /// [`ReadError`]: the bytes cannot be read. Damaged bytes are not an error.
-    pub fn of(
+    pub fn plan(
         input: Arc<dyn Input>,
         name: &str,
         leave_out: RedactionRules<'_>,
@@ -222,7 +222,7 @@ impl Redaction {
         leave_out: RedactionRules<'_>,
         each: impl FnMut(u64),
     ) -> Result<(), CopyMismatch> {
-        let copy = Redaction::of(copy, name, leave_out, each)?;
+        let copy = Redaction::plan(copy, name, leave_out, each)?;
         let expected: Vec<&Row> = self
             .records
             .iter()

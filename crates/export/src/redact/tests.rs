@@ -123,7 +123,7 @@ fn check(pieces: &[Piece], compression: Compression) {
         .flat_map(|(_, bytes)| bytes.clone())
         .collect();
     let input: Arc<dyn Input> = Arc::new(bytes.concat());
-    let redaction = Redaction::of(input.clone(), "made up", leave_out, |_| {}).unwrap();
+    let redaction = Redaction::plan(input.clone(), "made up", leave_out, |_| {}).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.warc");
     redaction.write(&*input, &out, false, leave_out, |_| {}).unwrap();
@@ -192,7 +192,7 @@ fn records_that_share_a_member_are_not_cut_out() {
         collection: "",
         whole: false,
     };
-    let redaction = Redaction::of(input.clone(), "made up", leave_out, |_| {}).unwrap();
+    let redaction = Redaction::plan(input.clone(), "made up", leave_out, |_| {}).unwrap();
     assert_eq!(redaction.counts().records_selected, 1);
     let folder = tempfile::tempdir().unwrap();
     let failed = redaction.write(&*input, &folder.path().join("out"), false, leave_out, |_| {});
@@ -220,7 +220,8 @@ fn a_request_goes_that_only_its_response_names() {
         collection: "",
         whole: false,
     };
-    let redaction = Redaction::of(Arc::new(writer.finish().unwrap()), "made up", leave_out, |_| {}).unwrap();
+    let redaction =
+        Redaction::plan(Arc::new(writer.finish().unwrap()), "made up", leave_out, |_| {}).unwrap();
     let counts = redaction.counts();
     assert_eq!(
         (
@@ -274,7 +275,7 @@ fn staying(gone: &[&str], records: &[(Kind, &str, Option<&str>)]) -> Vec<String>
         whole: false,
     };
     let input: Arc<dyn Input> = Arc::new(writer.finish().unwrap());
-    let redaction = Redaction::of(input.clone(), "made up", leave_out, |_| {}).unwrap();
+    let redaction = Redaction::plan(input.clone(), "made up", leave_out, |_| {}).unwrap();
     let folder = tempfile::tempdir().unwrap();
     redaction
         .write(&*input, &folder.path().join("out"), false, leave_out, |_| {})

@@ -38,7 +38,7 @@ pub struct RequestFacts {
 impl RequestFacts {
     /// Returns the request of a `request` record, or of the WAT of one; `None` for other records,
     /// and without a method.
-    pub fn of(record: &Record) -> Option<RequestFacts> {
+    pub fn from_record(record: &Record) -> Option<RequestFacts> {
         match record.kind {
             Kind::Request => Some(RequestFacts {
                 method: method_of(&record.body)?,

@@ -783,7 +783,7 @@ fn with_content(revisit: &Capture, input: InputId, original: &Capture) -> Option
     let mut links = links_of(original);
     links.retain(|link| link.url_key != revisit.url_key);
     let mut now = Capture {
-        original: Some(Box::new(Original::of(original, input.0))),
+        original: Some(Box::new(Original::from_capture(original, input.0))),
         ..revisit.clone()
     };
     if is_served(original) {

@@ -129,7 +129,7 @@ impl Exchanges {
         let mut answer = None;
         if let Entry::Record(record) = &entry {
             self.number += 1;
-            if let Some(facts) = RequestFacts::of(record) {
+            if let Some(facts) = RequestFacts::from_record(record) {
                 self.offer(&facts, span.offset);
                 self.requests.push_back(Request {
                     number: self.number,
@@ -305,7 +305,7 @@ pub fn early_answers(
         if exchanges.waiting.is_empty() || !has_context || came >= RECORDS || span.offset - position > BYTES {
             return Ok(None);
         }
-        if matches!(&entry, Entry::Record(record) if RequestFacts::of(record).is_some()) {
+        if matches!(&entry, Entry::Record(record) if RequestFacts::from_record(record).is_some()) {
             let records = exchanges.waiting.iter();
             let records = records.filter(|waiting| matches!(waiting.entry, Entry::Record(_)));
             return Ok(Some(EarlyAnswers {

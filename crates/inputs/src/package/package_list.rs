@@ -81,7 +81,7 @@ impl Discovery<'_> {
         let opened = match place {
             InputLocation::File(path) => open_file(path).map(|file| Box::new(file) as Box<dyn Read>),
             InputLocation::Address(address, stat) => {
-                let source = self.sources.of(address);
+                let source = self.sources.source_of(address);
                 let input = source.and_then(|source| source.open(address, Some(stat)));
                 input.map(|input| Box::new(InputReader::of(input)) as Box<dyn Read>)
             }

@@ -210,7 +210,7 @@ impl ZipFile {
 
     fn unpacked(&mut self, member: Member) -> io::Result<Spool> {
         let folder = std::env::temp_dir();
-        let mut spool = SpoolRoom::of(&folder).begin(member.size).ok_or_else(|| {
+        let mut spool = SpoolRoom::new(&folder).begin(member.size).ok_or_else(|| {
             let what = format!(
                 "no room in {} to unpack {} bytes: unpack the package and load its files",
                 folder.display(),

@@ -43,7 +43,7 @@ fn key(key: &str) -> KeyVector {
     KeyVector {
         key: key.to_owned(),
         hash: hash.to_hex().to_string(),
-        partition: Partition::of(hash.as_bytes()).0,
+        partition: Partition::of_hash(hash.as_bytes()).0,
     }
 }
 

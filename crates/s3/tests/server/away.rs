@@ -71,7 +71,7 @@ impl Cluster {
 
     async fn server(&self, store: Store) -> s3::Running {
         let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-        let settings = Settings::at(any_port, self.dir.path().join("keys.toml"));
+        let settings = Settings::new(any_port, self.dir.path().join("keys.toml"));
         s3::serve(settings, store).await.unwrap()
     }
 }

@@ -93,7 +93,7 @@ async fn gateway(upstream: &Rig, scope: &str, maps: &[&str], keys_text: &str) ->
     };
     let cache = Cache::open(&cache, "test").unwrap();
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    s3::serve_gateway(Settings::at(listen, keys), settings, cache)
+    s3::serve_gateway(Settings::new(listen, keys), settings, cache)
         .await
         .unwrap()
 }

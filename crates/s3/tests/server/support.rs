@@ -98,7 +98,7 @@ impl Rig {
         let node = cluster::start(settings).await.unwrap();
         let keys = dir.path().join("keys.toml");
         std::fs::write(&keys, keys_text).unwrap();
-        let mut settings = Settings::at(SocketAddr::from(([127, 0, 0, 1], 0)), keys);
+        let mut settings = Settings::new(SocketAddr::from(([127, 0, 0, 1], 0)), keys);
         change(&mut settings);
         let store = node.store();
         let server = s3::serve(settings, store.clone()).await.unwrap();

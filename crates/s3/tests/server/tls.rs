@@ -63,7 +63,7 @@ async fn a_missing_certificate_is_named() {
             certificates: rig.dir().join("none.pem"),
             ..files()
         }),
-        ..Settings::at(listen, rig.dir().join("keys.toml"))
+        ..Settings::new(listen, rig.dir().join("keys.toml"))
     };
     let error = s3::serve(settings, rig.store.clone()).await.err().unwrap();
     assert!(

@@ -45,7 +45,7 @@ pub(crate) struct ReplicaAccess {
 
 /// Blocks that are right in no replica.
 #[derive(Debug, thiserror::Error)]
-#[error("{} have no intact replica: {detail}", BlockSet::of(blocks.clone()).bytes_text(*size))]
+#[error("{} have no intact replica: {detail}", BlockSet::from_range(blocks.clone()).bytes_text(*size))]
 pub(crate) struct Unreadable {
     /// One block, or all remaining blocks if no table could be found to compare them with.
     pub(crate) blocks: Range<u64>,

@@ -208,7 +208,7 @@ fn bad_without_frame(file: &dyn DiskFile, entry: &Entry) -> Option<BlockSet> {
 }
 
 fn all_blocks(entry: &Entry) -> BlockSet {
-    BlockSet::of(0..block_count(entry.meta.size))
+    BlockSet::from_range(0..block_count(entry.meta.size))
 }
 
 fn read_block(file: &dyn DiskFile, block: u64, size: u64) -> std::io::Result<bytes::Bytes> {

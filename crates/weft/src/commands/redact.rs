@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         whole: known.whole,
     };
     let bar = content::bar("reading", Some(input.size()), context.json);
-    let redaction = Redaction::of(
+    let redaction = Redaction::plan(
         input.input(),
         &args.input.display().to_string(),
         leave_out,

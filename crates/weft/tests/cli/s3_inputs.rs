@@ -35,7 +35,7 @@ impl S3Store {
         let volumes = ["v1", "v2"].map(|name| VolumeSettings::at(place.path(name)));
         let listen = "127.0.0.1:0".parse().expect("an address");
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let mut s3 = s3::Settings::at(listen, place.path("keys.toml"));
+        let mut s3 = s3::Settings::new(listen, place.path("keys.toml"));
         s3.tls = tls;
         let (node, s3) = runtime.block_on(async {
             let settings = NodeSettings {

@@ -21,7 +21,7 @@ pub(crate) fn with_original(revisit: &Capture, input: InputId, mut original: Cap
     let is_redirect = (300..400).contains(&original.status)
         && !matches!(original.kind, CaptureKind::Resource | CaptureKind::Wet);
     let mut now = Capture {
-        original: Some(Box::new(Original::of(&original, input.0))),
+        original: Some(Box::new(Original::from_capture(&original, input.0))),
         ..revisit.clone()
     };
     if is_redirect {

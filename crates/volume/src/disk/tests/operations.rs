@@ -355,7 +355,7 @@ fn a_flipped_bit_is_found_and_told() {
             "{verdict:?}"
         );
         let bad_blocks = volume.head(&meta.key).await.unwrap().found.unwrap().bad_blocks;
-        assert_eq!(bad_blocks, Some(BlockSet::of(1..2)));
+        assert_eq!(bad_blocks, Some(BlockSet::from_range(1..2)));
         // The intact blocks of a bad replica may be needed.
         let read = volume.read(&meta.key, meta.version, 2..3).await.unwrap();
         let bytes: Vec<Bytes> = read.bytes.try_collect().await.unwrap();
