@@ -12,8 +12,7 @@
 
 use std::ops::Range;
 
-use crate::ids::{NodeId, VolumeId};
-use crate::layout::Roles;
+use crate::layout::{Roles, VolumeRole};
 use crate::partition::PARTITIONS;
 
 /// The number of partitions, as the number of copies when each has one.
@@ -21,15 +20,6 @@ pub(super) const ALL: u32 = PARTITIONS as u32;
 
 /// Most copies of an object.
 pub(super) const REPLICAS_MAX: usize = 8;
-
-/// A volume with a weight.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Member {
-    pub zone: String,
-    pub node: NodeId,
-    pub id: VolumeId,
-    pub weight: u32,
-}
 
 /// A group: all volumes, a zone, a node within a zone, or one volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,8 +44,8 @@ pub(super) struct Tree {
     pub groups: Vec<Group>,
     /// Index of the first volume in `groups`.
     pub first_leaf: usize,
-    /// The volumes, in order of zone, node and name.
-    pub members: Vec<Member>,
+    /// The volumes with a weight, in order of zone, node and name.
+    pub members: Vec<VolumeRole>,
     /// Number of copies of every partition: R, or the number of volumes if there are fewer.
     pub copies: usize,
 }
@@ -72,13 +62,9 @@ struct Bounds {
 impl Tree {
     /// Builds the tree of the volumes with a weight and computes all capacities.
     pub(super) fn new(roles: &Roles) -> Self {
-        let mut members: Vec<Member> = roles
-            .volumes
-            .iter()
-            .filter(|v| v.weight > 0)
-            .map(member)
-            .collect();
-        members.sort();
+        let weighted = roles.volumes.iter().filter(|volume| volume.weight > 0);
+        let mut members: Vec<VolumeRole> = weighted.cloned().collect();
+        members.sort_by(|a, b| (&a.zone, &a.node, &a.id).cmp(&(&b.zone, &b.node, &b.id)));
         let copies = usize::from(roles.replicas).min(REPLICAS_MAX).min(members.len());
         let (groups, first_leaf) = groups(&members);
         let mut tree = Self {
@@ -177,17 +163,8 @@ impl Tree {
     }
 }
 
-fn member(volume: &crate::layout::VolumeRole) -> Member {
-    Member {
-        zone: volume.zone.clone(),
-        node: volume.node.clone(),
-        id: volume.id.clone(),
-        weight: volume.weight,
-    }
-}
-
 /// Returns the tree of sorted members, with weights only, and the index of its first leaf.
-fn groups(members: &[Member]) -> (Vec<Group>, usize) {
+fn groups(members: &[VolumeRole]) -> (Vec<Group>, usize) {
     let zone_of = |i: usize| &members[i].zone;
     let node_of = |i: usize| (&members[i].zone, &members[i].node);
     let zones = runs(members.len(), |a, b| zone_of(a) == zone_of(b));

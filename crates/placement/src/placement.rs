@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::assign::Assignment;
-use crate::capacity::{Member, Tree};
+use crate::capacity::Tree;
 use crate::ids::VolumeId;
-use crate::layout::Layout;
+use crate::layout::{Layout, VolumeRole};
 use crate::partition::{PARTITIONS, Partition};
 use crate::{deciders, draw};
 
@@ -49,7 +49,7 @@ pub struct Placement {
     /// `copies` volumes for every partition, its decider first.
     table: Vec<VolumeId>,
     /// All volumes with a weight, with their prices.
-    members: Vec<(Member, i64)>,
+    members: Vec<(VolumeRole, i64)>,
 }
 
 impl Placement {
@@ -111,7 +111,7 @@ impl Placement {
             .members
             .iter()
             .partition(|(member, _)| replicas.contains(&member.id));
-        let rank = |(member, price): &&(Member, i64)| {
+        let rank = |(member, price): &&(VolumeRole, i64)| {
             let draw = draw::one(self.seed, &member.id, partition.0);
             (
                 homes.iter().any(|home| home.0.zone == member.zone),
