@@ -10,7 +10,7 @@ use index::{CaptureRow, KeyRange, Snapshot};
 use urlkey::url_ranges;
 
 use super::basis::Basis;
-use super::cdx_walk::{Walk, WalkMark, WalkPosition};
+use super::cdx_walk::{Walk, WalkPosition};
 use super::limit::clamp;
 use super::originals::Originals;
 use super::{cursor, key, time};
@@ -62,11 +62,12 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
         question.records_only,
     )?;
     let mut found = Rows::new(question);
-    let mut before = WalkMark::default();
+    let mut before = WalkPosition::default();
     for looked_at in 0.. {
         walk.mark(&mut before);
         if looked_at == LOOKED_AT_MAX {
-            return Ok(found.page(before.place(collapsing.state())));
+            before.collapsed = collapsing.state();
+            return Ok(found.page(before));
         }
         let Some(capture) = walk.next()? else { break };
         if until.as_ref().is_some_and(|until| walk.is_past(until)) {
@@ -98,7 +99,8 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
             continue;
         }
         if found.rows.len() == limit {
-            return Ok(found.page(before.place(state)));
+            before.collapsed = state;
+            return Ok(found.page(before));
         }
         if question.revisits == Some(ResolveRevisits::AfterFilters) {
             resolve(&mut row, original, question.base_names);

@@ -5,7 +5,6 @@
 //! two walks away from that time, of which the nearer one advances.
 
 use cdx::Order;
-use data_encoding::BASE64URL_NOPAD;
 use index::{CaptureRow, Captures, KeyRange, Snapshot, SnapshotError};
 use serde::{Deserialize, Serialize};
 
@@ -14,18 +13,18 @@ use super::time;
 use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 
-/// A place between two captures, from which a walk can continue. Row keys are in Base64, which
-/// takes a third of the space of lists of numbers: a key may have 60,000 bytes, and a cursor is
-/// part of an address.
+/// A place between two captures, from which a walk can continue. One is taken before each capture,
+/// and few become a cursor.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct WalkPosition {
     /// Index of the range.
     range: usize,
     /// Row key of the last capture returned; empty before the first.
-    at: String,
+    #[serde(with = "base64_text")]
+    at: Vec<u8>,
     /// In a walk in both directions: the last capture returned by the backward walk.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    back: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "base64_text")]
+    back: Vec<u8>,
     /// In a walk in both directions: whether all captures of the URL asked for have been returned,
     /// and those of other spellings follow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -35,26 +34,19 @@ pub(super) struct WalkPosition {
     pub(super) collapsed: Vec<String>,
 }
 
-/// A place before it is encoded. One is taken before each capture, and few become a
-/// [`WalkPosition`].
-#[derive(Debug, Default)]
-pub(super) struct WalkMark {
-    range: usize,
-    at: Vec<u8>,
-    back: Vec<u8>,
-    others: bool,
-}
+/// Row keys in Base64, which takes a third of the space of lists of numbers: a key may have 60,000
+/// bytes, and a cursor is part of an address.
+mod base64_text {
+    use data_encoding::BASE64URL_NOPAD;
+    use serde::{Deserialize, Deserializer, Serializer, de};
 
-impl WalkMark {
-    /// Encodes the place. Collapsing continues there with the values `collapsed`.
-    pub(super) fn place(&self, collapsed: Vec<String>) -> WalkPosition {
-        WalkPosition {
-            range: self.range,
-            at: BASE64URL_NOPAD.encode(&self.at),
-            back: BASE64URL_NOPAD.encode(&self.back),
-            others: self.others,
-            collapsed,
-        }
+    pub(super) fn serialize<S: Serializer>(key: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&BASE64URL_NOPAD.encode(key))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        BASE64URL_NOPAD.decode(text.as_bytes()).map_err(de::Error::custom)
     }
 }
 
@@ -81,14 +73,14 @@ impl<'s> Walk<'s> {
         Ok(match (order, ranges.as_slice()) {
             (Order::Closest(wanted), [KeyRange::Exact(url_key)]) => {
                 let wanted = format::date::ms_of_digits(time::check(wanted)?) / 1000;
-                Walk::NearestFirst(Box::new(NearestFirst::new(reach, url_key, asked, wanted, &from)?))
+                Walk::NearestFirst(Box::new(NearestFirst::new(reach, url_key, asked, wanted, from)?))
             }
             _ => Walk::KeyOrder(Box::new(KeyOrder::new(
                 reach,
                 ranges,
                 *order == Order::Reverse,
-                &from,
-            )?)),
+                from,
+            ))),
         })
     }
 
@@ -110,22 +102,22 @@ impl<'s> Walk<'s> {
 
     /// Returns the place just after the last capture returned.
     pub(super) fn place(&self) -> WalkPosition {
-        let mut mark = WalkMark::default();
-        self.mark(&mut mark);
-        mark.place(Vec::new())
+        let mut place = WalkPosition::default();
+        self.mark(&mut place);
+        place
     }
 
-    /// Sets `mark` to the place just after the last capture returned.
-    pub(super) fn mark(&self, mark: &mut WalkMark) {
+    /// Sets `place` to the place just after the last capture returned.
+    pub(super) fn mark(&self, place: &mut WalkPosition) {
         match self {
             Walk::KeyOrder(walk) => {
-                mark.range = walk.index;
-                mark.at.clone_from(&walk.at);
+                place.range = walk.index;
+                place.at.clone_from(&walk.at);
             }
             Walk::NearestFirst(walk) => {
-                mark.at.clone_from(&walk.later.at);
-                mark.back.clone_from(&walk.earlier.at);
-                mark.others = walk.others;
+                place.at.clone_from(&walk.later.at);
+                place.back.clone_from(&walk.earlier.at);
+                place.others = walk.others;
             }
         }
     }
@@ -133,10 +125,7 @@ impl<'s> Walk<'s> {
     /// Returns whether the last capture returned is after `end`. Only forward walks have an end.
     pub(super) fn is_past(&self, end: &WalkPosition) -> bool {
         match self {
-            Walk::KeyOrder(walk) if !walk.reversed => {
-                let end_at = BASE64URL_NOPAD.decode(end.at.as_bytes()).unwrap_or_default();
-                (walk.index, walk.at.as_slice()) > (end.range, end_at.as_slice())
-            }
+            Walk::KeyOrder(walk) if !walk.reversed => (walk.index, &walk.at) > (end.range, &end.at),
             _ => false,
         }
     }
@@ -211,12 +200,7 @@ pub(super) struct KeyOrder<'s> {
 }
 
 impl<'s> KeyOrder<'s> {
-    fn new(
-        reach: Reach<'s>,
-        ranges: Vec<KeyRange>,
-        reversed: bool,
-        from: &WalkPosition,
-    ) -> Result<KeyOrder<'s>, AskError> {
+    fn new(reach: Reach<'s>, ranges: Vec<KeyRange>, reversed: bool, from: WalkPosition) -> KeyOrder<'s> {
         let mut walk = KeyOrder {
             visible: reach.visible,
             reach,
@@ -224,10 +208,10 @@ impl<'s> KeyOrder<'s> {
             reversed,
             index: from.range,
             captures: None,
-            at: row_key(&from.at)?,
+            at: from.at,
         };
         walk.enter();
-        Ok(walk)
+        walk
     }
 
     /// Enters the range `index`, after the row key `at`.
@@ -397,17 +381,12 @@ impl<'s> NearestFirst<'s> {
         url_key: &str,
         asked: UrlSpelling,
         wanted_s: i64,
-        from: &WalkPosition,
-    ) -> Result<NearestFirst<'s>, AskError> {
+        from: WalkPosition,
+    ) -> Result<NearestFirst<'s>, SnapshotError> {
         let begin = Snapshot::captures_cursor_at(url_key, wanted_s.saturating_mul(1000));
-        let begin_at = |at: &str| {
-            if at.is_empty() {
-                Ok(begin.clone())
-            } else {
-                row_key(at)
-            }
-        };
-        let (later, earlier) = (begin_at(&from.at)?, begin_at(&from.back)?);
+        let has_others = !from.at.is_empty();
+        let begin_at = |at: Vec<u8>| if at.is_empty() { begin.clone() } else { at };
+        let (later, earlier) = (begin_at(from.at), begin_at(from.back));
         let (later, earlier) = sides(reach, url_key, later, earlier)?;
         Ok(NearestFirst {
             reach,
@@ -415,7 +394,7 @@ impl<'s> NearestFirst<'s> {
             asked,
             wanted_s,
             others: from.others,
-            has_others: !from.at.is_empty(),
+            has_others,
             later,
             earlier,
         })
@@ -470,10 +449,4 @@ fn sides<'s>(
             earlier,
         )?,
     ))
-}
-
-fn row_key(text: &str) -> Result<Vec<u8>, AskError> {
-    BASE64URL_NOPAD
-        .decode(text.as_bytes())
-        .map_err(|_| AskError::bad_request(super::cursor::NO_CURSOR))
 }
