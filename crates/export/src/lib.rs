@@ -28,7 +28,7 @@ pub use bag::{BagError, BagReport, OmittedFile, write_bag};
 #[doc(hidden)]
 pub use crash::CRASH_POINTS;
 pub use fixity::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
-pub use graph::{Edge, Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
+pub use graph::{Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
 pub use links_csv::LinksCsv;
 pub use redact::{CopyMismatch, Redaction, RedactionCounts, RedactionRules, WriteError};
 pub use results::{

@@ -94,3 +94,10 @@ pub struct GraphEdge {
     /// When the latest of these pages was captured, in milliseconds since 1970.
     pub last_ms: i64,
 }
+
+impl GraphEdge {
+    /// Returns whether the links are from a node to itself.
+    pub fn is_within(&self) -> bool {
+        self.source == self.target
+    }
+}

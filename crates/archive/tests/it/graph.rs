@@ -5,8 +5,8 @@ use std::path::Path;
 
 use access::Groups;
 use archive::Archive;
-use archive::question::{Dump, DumpFormat, GraphBy, GraphPart, LoadRequest};
-use export::{Edge, GraphBuilder, GraphSelection};
+use archive::question::{Dump, DumpFormat, GraphBy, GraphEdge, GraphPart, LoadRequest};
+use export::{GraphBuilder, GraphSelection};
 use inputs::LoadInput;
 use proptest::prelude::*;
 
@@ -49,7 +49,7 @@ fn input(dir: &Path, name: &str, pages: &[Made]) -> LoadInput {
 }
 
 /// Returns all edges of a graph.
-fn edges(archive: &Archive, question: &GraphPart) -> Vec<Edge> {
+fn edges(archive: &Archive, question: &GraphPart) -> Vec<GraphEdge> {
     let dir = tempfile::tempdir().unwrap();
     let mut builder = GraphBuilder::new(question.clone(), dir.path());
     while builder.next(&|question| archive.ask(question)).unwrap() {}
@@ -68,7 +68,7 @@ fn edges(archive: &Archive, question: &GraphPart) -> Vec<Edge> {
 
 /// Computes the same from the rows of views: every link, and the time and collection of the page
 /// that contains it.
-fn model(archive: &Archive, question: &GraphPart, collections: &BTreeMap<String, String>) -> Vec<Edge> {
+fn model(archive: &Archive, question: &GraphPart, collections: &BTreeMap<String, String>) -> Vec<GraphEdge> {
     let mut versions = Vec::new();
     archive
         .dump(
@@ -92,7 +92,7 @@ fn model(archive: &Archive, question: &GraphPart, collections: &BTreeMap<String,
         GraphBy::Domain => urlkey::domain_of_key(key),
         GraphBy::Host => urlkey::host_of_key(key),
     };
-    let mut sums: BTreeMap<(String, String), (Edge, BTreeSet<String>)> = BTreeMap::new();
+    let mut sums: BTreeMap<(String, String), (GraphEdge, BTreeSet<String>)> = BTreeMap::new();
     for line in dump(archive, "links").lines() {
         let mut cells = line.split('\t');
         let (source_key, target_key) = (cells.next().unwrap(), cells.next().unwrap());
@@ -108,12 +108,12 @@ fn model(archive: &Archive, question: &GraphPart, collections: &BTreeMap<String,
         }
         let ends = (name(source_key), name(target_key));
         let (edge, pages) = sums.entry(ends.clone()).or_insert_with(|| {
-            let edge = Edge {
+            let edge = GraphEdge {
                 source: ends.0,
                 target: ends.1,
                 first_ms: i64::MAX,
                 last_ms: i64::MIN,
-                ..Edge::default()
+                ..GraphEdge::default()
             };
             (edge, BTreeSet::new())
         });

@@ -5,10 +5,10 @@ use std::collections::{BinaryHeap, HashSet};
 use std::path::{Path, PathBuf};
 
 use archive::AskError;
-use archive::question::GraphPart;
+use archive::question::{GraphEdge, GraphPart};
 use index::Sorter;
 
-use super::row::{self, Edge, Node};
+use super::row::{self, Node};
 use super::spool::{Spool, SpoolWriter, scratch};
 use super::{Graph, GraphError, GraphSelection, GraphTotals};
 use crate::results::AskFn;
@@ -56,7 +56,7 @@ impl GraphBuilder {
         let answer = ask(self.question.clone().into())?.to::<GraphPart>()?;
         let mut encoded = Vec::new();
         for edge in &answer.body.edges {
-            Edge::encode(edge, &mut encoded);
+            row::put_edge(edge, &mut encoded);
             self.edges.push(&encoded).map_err(scratch(&self.dir))?;
             self.totals.links += edge.links;
         }
@@ -91,12 +91,12 @@ impl GraphBuilder {
         let mut edges = SpoolWriter::new(&dir);
         let sorted = self.edges.finish().map_err(scratch(&dir))?;
         let mut encoded = Vec::new();
-        for edge in row::merged(sorted, Edge::decode, Edge::is_like, Edge::add) {
+        for edge in row::merged(sorted, row::edge_of, row::is_same_edge, row::add_edge) {
             let edge = edge.map_err(scratch(&dir))?;
             if edge.links < selection.links_min {
                 continue;
             }
-            edge.put(&mut encoded);
+            row::put_edge(&edge, &mut encoded);
             edges.push(&encoded)?;
             for node in ends_of(&edge) {
                 node.put(&mut encoded);
@@ -117,7 +117,7 @@ impl GraphBuilder {
 }
 
 /// Returns the contributions of an edge to its nodes.
-fn ends_of(edge: &Edge) -> Vec<Node> {
+fn ends_of(edge: &GraphEdge) -> Vec<Node> {
     let source = Node {
         name: edge.source.clone(),
         ..Node::default()

@@ -26,9 +26,9 @@ use serde::Serialize;
 pub use self::build::GraphBuilder;
 pub use self::error::GraphError;
 pub use self::format::GraphFormat;
-pub use self::row::{Edge, Node};
+pub use self::row::Node;
 use self::spool::Spool;
-use archive::question::GraphBy;
+use archive::question::{GraphBy, GraphEdge};
 
 /// The part of a graph to keep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -106,11 +106,11 @@ impl Graph {
     /// [`GraphError::Scratch`], or the error of `each`.
     pub fn for_each_edge(
         &mut self,
-        each: &mut dyn FnMut(&Edge) -> Result<(), GraphError>,
+        each: &mut dyn FnMut(&GraphEdge) -> Result<(), GraphError>,
     ) -> Result<(), GraphError> {
         let kept = self.kept.as_ref();
         self.edges.for_each(&mut |row| {
-            let edge = Edge::decode(row);
+            let edge = row::edge_of(row);
             let has = |name: &String| kept.is_none_or(|kept| kept.contains(name));
             if has(&edge.source) && has(&edge.target) {
                 each(&edge)

@@ -5,73 +5,42 @@ use std::io;
 
 use archive::question::GraphEdge;
 
-/// Links from one node to another, or to itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Edge {
-    /// The node that contains the links.
-    pub source: String,
-    /// The node that the links point to.
-    pub target: String,
-    /// Number of rows of the view `links` between the two nodes.
-    pub links: u64,
-    /// Number of pages of the source with such links.
-    pub pages: u64,
-    /// When the earliest of these pages was captured, in milliseconds since 1970.
-    pub first_ms: i64,
-    /// When the latest of these pages was captured, in milliseconds since 1970.
-    pub last_ms: i64,
+/// Writes an edge as a row.
+pub(super) fn put_edge(edge: &GraphEdge, row: &mut Vec<u8>) {
+    row.clear();
+    put_name(&edge.source, row);
+    put_name(&edge.target, row);
+    put_numbers(
+        [edge.links, edge.pages, edge.first_ms as u64, edge.last_ms as u64],
+        row,
+    );
 }
 
-impl Edge {
-    /// Returns whether the links are from a node to itself.
-    pub fn is_within(&self) -> bool {
-        self.source == self.target
+/// Reads the row of an edge.
+pub(super) fn edge_of(row: &[u8]) -> GraphEdge {
+    let (names, [links, pages, first, last]) = split(row);
+    let mut names = names.split(|&byte| byte == 0).map(name);
+    GraphEdge {
+        source: names.next().unwrap_or_default(),
+        target: names.next().unwrap_or_default(),
+        links,
+        pages,
+        first_ms: first as i64,
+        last_ms: last as i64,
     }
+}
 
-    pub(super) fn encode(edge: &GraphEdge, row: &mut Vec<u8>) {
-        row.clear();
-        put_name(&edge.source, row);
-        put_name(&edge.target, row);
-        put_numbers(
-            [edge.links, edge.pages, edge.first_ms as u64, edge.last_ms as u64],
-            row,
-        );
-    }
+/// Adds another part of the same edge.
+pub(super) fn add_edge(edge: &mut GraphEdge, other: &GraphEdge) {
+    edge.links += other.links;
+    edge.pages += other.pages;
+    edge.first_ms = edge.first_ms.min(other.first_ms);
+    edge.last_ms = edge.last_ms.max(other.last_ms);
+}
 
-    pub(super) fn decode(row: &[u8]) -> Edge {
-        let (names, [links, pages, first, last]) = split(row);
-        let mut names = names.split(|&byte| byte == 0).map(name);
-        Edge {
-            source: names.next().unwrap_or_default(),
-            target: names.next().unwrap_or_default(),
-            links,
-            pages,
-            first_ms: first as i64,
-            last_ms: last as i64,
-        }
-    }
-
-    /// Adds another part of the same edge.
-    pub(super) fn add(&mut self, other: &Edge) {
-        self.links += other.links;
-        self.pages += other.pages;
-        self.first_ms = self.first_ms.min(other.first_ms);
-        self.last_ms = self.last_ms.max(other.last_ms);
-    }
-
-    pub(super) fn is_like(&self, other: &Edge) -> bool {
-        (&self.source, &self.target) == (&other.source, &other.target)
-    }
-
-    pub(super) fn put(&self, row: &mut Vec<u8>) {
-        row.clear();
-        put_name(&self.source, row);
-        put_name(&self.target, row);
-        put_numbers(
-            [self.links, self.pages, self.first_ms as u64, self.last_ms as u64],
-            row,
-        );
-    }
+/// Returns whether two edges are parts of one.
+pub(super) fn is_same_edge(edge: &GraphEdge, other: &GraphEdge) -> bool {
+    (&edge.source, &edge.target) == (&other.source, &other.target)
 }
 
 /// A domain or host with its links.

@@ -44,7 +44,7 @@ fn nodes(graph: &mut Graph) -> Vec<Node> {
     nodes
 }
 
-fn edges(graph: &mut Graph) -> Vec<Edge> {
+fn edges(graph: &mut Graph) -> Vec<GraphEdge> {
     let mut edges = Vec::new();
     graph
         .for_each_edge(&mut |edge| {
@@ -75,15 +75,15 @@ fn edge(source: &str, target: &str, links: u64) -> GraphEdge {
 /// Compares a graph with a map of the same edges.
 fn check(parts: &[Vec<GraphEdge>], selection: GraphSelection) {
     let mut graph = build(parts, selection);
-    let mut sums: BTreeMap<(String, String), Edge> = BTreeMap::new();
+    let mut sums: BTreeMap<(String, String), GraphEdge> = BTreeMap::new();
     for edge in parts.iter().flatten() {
         let key = (edge.source.clone(), edge.target.clone());
-        let sum = sums.entry(key).or_insert_with(|| Edge {
+        let sum = sums.entry(key).or_insert_with(|| GraphEdge {
             source: edge.source.clone(),
             target: edge.target.clone(),
             first_ms: i64::MAX,
             last_ms: i64::MIN,
-            ..Edge::default()
+            ..GraphEdge::default()
         });
         sum.links += edge.links;
         sum.pages += edge.pages;
@@ -122,7 +122,7 @@ fn check(parts: &[Vec<GraphEdge>], selection: GraphSelection) {
     assert_eq!(edges(&mut graph), sums.values().cloned().collect::<Vec<_>>());
     let totals = graph.totals();
     assert_eq!((totals.links, totals.nodes), (all, expected.len() as u64));
-    let between = |edge: &&Edge| edge.source != edge.target;
+    let between = |edge: &&GraphEdge| edge.source != edge.target;
     assert_eq!(totals.edges, sums.values().filter(between).count() as u64);
     assert_eq!(
         totals.links_between,

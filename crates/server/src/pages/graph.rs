@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use archive::AskError;
-use archive::question::{GraphBy, GraphPart};
-use export::{Edge, Graph, GraphBuilder, GraphError, GraphSelection, GraphTotals, Node};
+use archive::question::{GraphBy, GraphEdge, GraphPart};
+use export::{Graph, GraphBuilder, GraphError, GraphSelection, GraphTotals, Node};
 use maud::{Markup, html};
 use ui::network::{self, Line, NODES_MAX};
 use ui::{Frame, Section};
@@ -67,7 +67,7 @@ struct Drawn {
     /// Nodes, largest first.
     nodes: Vec<Node>,
     /// Edges between different nodes, heaviest first.
-    edges: Vec<Edge>,
+    edges: Vec<GraphEdge>,
 }
 
 pub(super) async fn show(context: Context, query: Query) -> PageResult {
@@ -139,7 +139,7 @@ fn nodes(graph: &mut Graph) -> Result<Vec<Node>, GraphError> {
     Ok(nodes)
 }
 
-fn edges(graph: &mut Graph) -> Result<Vec<Edge>, GraphError> {
+fn edges(graph: &mut Graph) -> Result<Vec<GraphEdge>, GraphError> {
     let mut edges = Vec::new();
     graph.for_each_edge(&mut |edge| {
         if !edge.is_within() {
@@ -250,7 +250,7 @@ fn shown_nodes(form: &Form, nodes: &[Node]) -> Vec<network::Node> {
 
 fn lines(drawn: &Drawn) -> Vec<Line> {
     let place = |name: &str| drawn.nodes.iter().position(|node| node.name == name);
-    let line = |edge: &Edge| {
+    let line = |edge: &GraphEdge| {
         Some(Line {
             from: place(&edge.source)?,
             to: place(&edge.target)?,
@@ -287,7 +287,7 @@ fn node_table(form: &Form, nodes: &[Node]) -> Markup {
     parts::table("Largest nodes", &columns, rows.collect())
 }
 
-fn edge_table(form: &Form, edges: &[Edge]) -> Markup {
+fn edge_table(form: &Form, edges: &[GraphEdge]) -> Markup {
     let columns = [
         Column("From", Align::Text),
         Column("To", Align::Text),
