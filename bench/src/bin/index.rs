@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Parser;
 use extract::{Capture, CaptureKind, Link, LinkScope, Page};
-use index::{Batch, Index, InputId, InputProgress, InputState, LedgerEntry, Settings};
+use index::{Batch, Index, InputId, InputProgress, InputState, LedgerRow, Settings};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -104,8 +104,8 @@ fn index_web(dir: &Path, pages: u64, per_epoch: u64) -> anyhow::Result<f64> {
     Ok(rate)
 }
 
-fn ledger_entry() -> LedgerEntry {
-    LedgerEntry::pending("synthetic.wat", "/dev/null", "sha256:00", 0, "")
+fn ledger_entry() -> LedgerRow {
+    LedgerRow::pending("synthetic.wat", "/dev/null", "sha256:00", 0, "")
 }
 
 struct Run {

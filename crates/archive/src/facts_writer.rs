@@ -12,9 +12,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use extract::Capture;
-use facts::{Fact, Facts, FactsError, FileDamage, Note, Settings, Source, TableSum, TakenBack};
+use facts::{Fact, Facts, FactsError, FactsTable, FileDamage, Note, Settings, Source, TakenBack};
 use index::{
-    Batch, Epoch, EpochReport, Index, InputId, LedgerEntry, NewCaptures, Reread, RollBack, TakeBackError,
+    Batch, Epoch, EpochReport, Index, InputId, LedgerRow, NewCaptures, Reread, RollBack, TakeBackError,
     TakedownOutcome, TakedownRequest,
 };
 use inputs::is_address;
@@ -107,7 +107,7 @@ pub(crate) struct FactsWriter {
 }
 
 /// Sums read by another thread.
-type LateSums = Receiver<Result<Vec<TableSum>, FactsError>>;
+type LateSums = Receiver<Result<Vec<FactsTable>, FactsError>>;
 
 /// The state shared with a separate thread, which may continue after the archive is closed:
 /// publishing is idempotent.
@@ -283,9 +283,9 @@ impl FactsWriter {
     pub(crate) fn register(
         &self,
         index: &Index,
-        entry: LedgerEntry,
+        entry: LedgerRow,
         continues: Option<InputId>,
-    ) -> Result<(InputId, LedgerEntry), EpochError> {
+    ) -> Result<(InputId, LedgerRow), EpochError> {
         self.in_turn(index, |noted| {
             let mut rename = |id: InputId, name: &str| {
                 let epoch = index.snapshot().epoch().0;
@@ -301,7 +301,7 @@ impl FactsWriter {
     }
 
     fn stage<'a>(&self, arriving: NewCaptures<'a>) -> Result<Note, FactsError> {
-        let fact = |(id, entry, capture): (InputId, &'a LedgerEntry, &'a Capture)| Fact {
+        let fact = |(id, entry, capture): (InputId, &'a LedgerRow, &'a Capture)| Fact {
             source: Source {
                 id: id.0.into(),
                 name: &entry.input,
@@ -315,7 +315,7 @@ impl FactsWriter {
     }
 
     /// Returns the sizes of the tables.
-    pub(crate) fn sums(&self) -> Result<Vec<TableSum>, SumsError> {
+    pub(crate) fn sums(&self) -> Result<Vec<FactsTable>, SumsError> {
         let Some(address) = &self.tables.address else {
             return Ok(self.tables.facts.sums()?);
         };

@@ -10,7 +10,7 @@ use std::io;
 use std::time::Instant;
 
 use extract::{Capture, LinkScope};
-use index::{Batch, InputId, InputProgress, InputState, LedgerEntry, QuarantineEntry};
+use index::{Batch, InputId, InputProgress, InputState, LedgerRow, QuarantineEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::load::{EPOCH_AGE, capture_bytes};
@@ -78,20 +78,7 @@ pub struct FactInput {
     /// Number of its records, captures or not.
     pub records: u64,
     /// Its parts that could not be used.
-    pub quarantined: Vec<QuarantinedSpan>,
-}
-
-/// A part of an input that could not be used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QuarantinedSpan {
-    /// Offset in the input, in stored bytes.
-    pub offset: u64,
-    /// Length in stored bytes.
-    pub length: u64,
-    /// Code of the reason.
-    pub reason: String,
-    /// Details of the reason.
-    pub detail: String,
+    pub quarantined: Vec<QuarantineEntry>,
 }
 
 /// Progress of a load from facts.
@@ -223,7 +210,7 @@ impl<'a> Import<'a> {
     }
 
     fn begin_input(&mut self, input: FactInput) -> Result<(), AskError> {
-        let asked = LedgerEntry::pending(
+        let asked = LedgerRow::pending(
             &input.name,
             &input.location,
             &input.digest,
@@ -314,7 +301,7 @@ impl<'a> Import<'a> {
         progress.records = progress
             .records
             .max(current.input.records.saturating_sub(current.records));
-        progress.quarantined = current.input.quarantined.into_iter().map(entry_of).collect();
+        progress.quarantined = current.input.quarantined;
         progress.state = InputState::Done;
         self.sums.inputs_done += 1;
     }
@@ -327,12 +314,10 @@ impl<'a> Import<'a> {
         let mut batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
         if let (Some(current), Some(progress)) = (&mut self.current, batch.progress.last_mut()) {
-            let (before, after) = std::mem::take(&mut current.input.quarantined)
-                .into_iter()
-                .partition(|span| span.offset < current.position);
-            let before: Vec<QuarantinedSpan> = before;
-            progress.quarantined = before.into_iter().map(entry_of).collect();
-            current.input.quarantined = after;
+            (progress.quarantined, current.input.quarantined) =
+                std::mem::take(&mut current.input.quarantined)
+                    .into_iter()
+                    .partition(|span| span.offset < current.position);
             current.records += progress.records;
             self.batch.progress.push(InputProgress {
                 records: 0,
@@ -349,14 +334,5 @@ impl<'a> Import<'a> {
         self.sums.epoch = snapshot.epoch().0;
         let fed = self.open.feed_search(std::iter::once((report, snapshot)));
         fed.map_err(AskError::internal)
-    }
-}
-
-fn entry_of(span: QuarantinedSpan) -> QuarantineEntry {
-    QuarantineEntry {
-        offset: span.offset,
-        length: span.length,
-        reason: span.reason,
-        detail: span.detail,
     }
 }

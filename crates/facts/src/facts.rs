@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 use crate::check::FileDamage;
 use crate::crash;
@@ -33,18 +34,20 @@ const SPLIT_LINKS_MIN: usize = 1 << 16;
 /// Maximum size of texts in a row group, in bytes.
 const ROW_GROUP_TEXT_BYTES: usize = 16 << 20;
 
-/// The size of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TableSum {
-    /// The table.
-    pub table: Table,
-    /// Its last epoch.
+/// The size of a table of facts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FactsTable {
+    /// Name of the table.
+    #[cfg_attr(feature = "schema", schemars(example = &"captures"))]
+    pub table: String,
+    /// The last epoch from which it has rows.
     pub epoch: u64,
-    /// Number of rows.
+    /// Number of its rows.
     pub rows: u64,
-    /// Number of live files.
+    /// Number of its data files.
     pub files: u64,
-    /// Size of these files in bytes.
+    /// Size of its data files in bytes.
     pub bytes: u64,
 }
 
@@ -307,7 +310,7 @@ impl Facts {
     ///
     /// # Errors
     /// [`FactsError`] if a log cannot be read.
-    pub fn sums(&self) -> Result<Vec<TableSum>, FactsError> {
+    pub fn sums(&self) -> Result<Vec<FactsTable>, FactsError> {
         let mut sums = Vec::new();
         for (table, slot) in self.tables.iter().zip(self.logs.lock().iter_mut()) {
             // A missing table is not created here.
@@ -315,8 +318,8 @@ impl Facts {
                 continue;
             }
             let log = self.read(*table, slot)?;
-            sums.push(TableSum {
-                table: *table,
+            sums.push(FactsTable {
+                table: table.name().to_owned(),
                 epoch: log.epoch(),
                 rows: log.files().filter_map(Add::records).sum(),
                 files: log.files().count() as u64,

@@ -59,7 +59,7 @@ mod tables;
 pub use check::{DAMAGE_ADVICE, FileDamage, damages};
 pub use crash::CRASH_POINTS;
 pub use error::FactsError;
-pub use facts::{Facts, Purged, TableSum};
+pub use facts::{Facts, FactsTable, Purged};
 pub use field::{Field, Kind};
 pub use id::new_id;
 pub use local::LocalFileStore;

@@ -15,7 +15,7 @@ use crate::epoch::{Batch, EpochReport};
 use crate::error::ApplyError;
 use crate::external::{self, NewCaptures, WriteExternal};
 use crate::ids::InputId;
-use crate::ledger::LedgerEntry;
+use crate::ledger::LedgerRow;
 use crate::ledger::{self, Names};
 use crate::page_changes::page_changes;
 use crate::progress::LedgerChanges;
@@ -38,7 +38,7 @@ pub(crate) struct Chain<'t, 'w> {
     /// The previous epoch.
     pub(crate) cut: &'w Cut,
     pub(crate) totals: &'w TotalsRow,
-    pub(crate) ledger: &'w [LedgerEntry],
+    pub(crate) ledger: &'w [LedgerRow],
     pub(crate) by_digest: &'w FxHashMap<String, InputId>,
     pub(crate) takedowns: &'w Register,
     pub(crate) domain_of: &'w mut DomainOf,
@@ -60,7 +60,7 @@ pub(crate) struct Removal {
     /// Least and greatest fetch time of the captures that stay.
     pub(crate) fetch_time_ms: Option<(i64, i64)>,
     /// New entries of the affected inputs.
-    pub(crate) entries: Vec<(InputId, LedgerEntry)>,
+    pub(crate) entries: Vec<(InputId, LedgerRow)>,
     /// Rows of captures that are kept out from now on.
     pub(crate) kept_out: Vec<([u8; 12], Vec<u8>)>,
     /// Keys of kept-out captures that are admitted again.
@@ -84,7 +84,7 @@ pub(crate) struct PreparedEpoch<'t> {
     /// `None` if nothing changed.
     pub(crate) write: Option<Write<'t>>,
     pub(crate) totals: TotalsRow,
-    pub(crate) ledger: Vec<(InputId, LedgerEntry)>,
+    pub(crate) ledger: Vec<(InputId, LedgerRow)>,
     /// The register, if it changed.
     pub(crate) takedowns: Option<Register>,
     pub(crate) report: EpochReport,
@@ -321,8 +321,8 @@ impl<'t> Step<'t> {
         mut self,
         versions: Vec<VersionChange>,
         uris: Vec<UriChange>,
-        inputs: &[LedgerEntry],
-        ledger: Vec<(InputId, LedgerEntry)>,
+        inputs: &[LedgerRow],
+        ledger: Vec<(InputId, LedgerRow)>,
     ) -> PreparedEpoch<'t> {
         let mut write = None;
         // This depends on the rows, not on the batch: captures that were all known write no rows.

@@ -9,7 +9,7 @@ use extract::Capture;
 use crate::cut::Cut;
 use crate::error::{CallerError, SnapshotError};
 use crate::ids::{Epoch, InputId};
-use crate::ledger::LedgerEntry;
+use crate::ledger::LedgerRow;
 use crate::tables::Table;
 
 /// Key of the last note in table `meta`.
@@ -21,14 +21,14 @@ pub struct NewCaptures<'a> {
     /// The epoch, not yet committed.
     pub epoch: Epoch,
     captures: &'a [(InputId, Capture)],
-    ledger: &'a [LedgerEntry],
+    ledger: &'a [LedgerRow],
 }
 
 impl<'a> NewCaptures<'a> {
     pub(crate) fn new(
         epoch: Epoch,
         captures: &'a [(InputId, Capture)],
-        ledger: &'a [LedgerEntry],
+        ledger: &'a [LedgerRow],
     ) -> NewCaptures<'a> {
         NewCaptures {
             epoch,
@@ -39,9 +39,7 @@ impl<'a> NewCaptures<'a> {
 
     /// The captures with their inputs, sorted by URL key, time, input and offset. All of them are
     /// new to the index.
-    pub fn captures(
-        &self,
-    ) -> impl Iterator<Item = (InputId, &'a LedgerEntry, &'a Capture)> + Clone + use<'a> {
+    pub fn captures(&self) -> impl Iterator<Item = (InputId, &'a LedgerRow, &'a Capture)> + Clone + use<'a> {
         let ledger = self.ledger;
         let of = move |(id, capture): &'a (InputId, Capture)| {
             // The chain has already refused captures of unregistered inputs.

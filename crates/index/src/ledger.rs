@@ -14,9 +14,9 @@ use crate::ids::InputId;
 use crate::tables::Table;
 use format::file_name::{name_bytes, name_text};
 
-/// State of an input in the ledger.
+/// State of an input in the ledger. In JSON it is the text of `Display`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(into = "String", try_from = "String")]
 pub enum InputState {
     /// Registered, nothing read yet.
     #[default]
@@ -31,7 +31,6 @@ pub enum InputState {
         reason: String,
     },
     /// Taken down as a whole: no view has any of it, and it is not read again.
-    #[serde(rename = "taken_down")]
     TakenDown,
     /// Removed from the ledger and all views. Only its number remains, which is not used again.
     Forgotten,
@@ -47,6 +46,20 @@ impl std::fmt::Display for InputState {
             InputState::TakenDown => f.write_str("taken_down"),
             InputState::Forgotten => f.write_str("forgotten"),
         }
+    }
+}
+
+impl From<InputState> for String {
+    fn from(state: InputState) -> String {
+        state.to_string()
+    }
+}
+
+impl TryFrom<String> for InputState {
+    type Error = ParseInputStateError;
+
+    fn try_from(text: String) -> Result<InputState, ParseInputStateError> {
+        text.parse()
     }
 }
 
@@ -75,82 +88,89 @@ impl std::str::FromStr for InputState {
     }
 }
 
-/// One row of the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LedgerEntry {
-    /// Name at the first load, or at the load that continued the input (as text, see
-    /// [`name_text`]).
+/// One input and how far it was loaded.
+// Invariants of the fields are in the head of this file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LedgerRow {
+    /// Name of the input given when it was loaded.
+    // As text, see [`name_text`]; a load that continues the input may give it another.
+    #[cfg_attr(feature = "schema", schemars(example = &"iana.warc.gz"))]
     pub input: String,
-    /// Absolute path or URL that the bytes are read from, as text.
-    pub location: String,
-    /// `sha256:<hex>` of the first `size` bytes. While an input is digested during reading,
-    /// `sha256:<hex>/<n>` of its first `n` bytes, fewer than `size` and at least `bytes_done`. If
-    /// there was never anything to read, [`NO_CONTENT`] and the hash of the location.
+    /// `sha256:<hex>` of the first `size` bytes. For an input not yet read to its end it may be
+    /// `sha256:<hex>/<n>`, the digest of the first `n` bytes.
+    // Then `n` is at least `bytes_done`. If there was never anything to read, it is [`NO_CONTENT`]
+    // and the hash of the location.
     pub digest: String,
-    /// Size in bytes when last checked.
+    /// Size of the input in bytes when it was last checked.
     pub size: u64,
-    /// Collection label, empty if none.
-    pub collection: String,
-    /// State.
+    /// `pending`, `loading`, `done`, `failed(<reason>)`, or `taken_down` if the whole input is
+    /// taken down.
+    #[cfg_attr(feature = "schema", schemars(with = "String", example = &"done"))]
     pub state: InputState,
-    /// Records read and indexed.
+    /// Number of records read and woven into the index.
     pub records: u64,
-    /// Records that are captures.
+    /// Number of these records that are captures.
     pub captures: u64,
-    /// Quarantined spans and records.
+    /// Number of records and byte ranges that could not be used.
     pub quarantined: u64,
-    /// Captures and index lines that takedowns keep out. They are not counted in `captures` and
-    /// `index_lines`.
+    /// Number of captures that takedowns keep out of the archive; not included in `captures`.
+    // With the index lines that they keep out, which are not in `index_lines` either.
     pub taken_down: u64,
-    /// Index lines that describe captures. Only inputs that are indexes have any.
+    /// Number of index lines that describe captures.
     pub index_lines: u64,
-    /// Every byte before this offset is accounted for and indexed.
+    /// Offset in bytes up to which everything was read and woven into the index.
     pub bytes_done: u64,
+    /// Label of the input; empty if it has none.
+    pub collection: String,
+    /// Absolute path or address that the bytes are read from; empty in the HTTP API.
+    pub location: String,
+    /// How the end of the input is cut off; empty if the input is complete.
+    // The available part of its last record was used.
+    pub cut: String,
+    /// Why the input could not be read, or not be continued, when it was last loaded; empty if it
+    /// could. Data loaded before is kept.
+    pub missing: String,
     /// At most `bytes_done`: a reader that starts here meets the requests of all captures from
     /// `bytes_done` on. 0 is always valid.
+    #[serde(skip)]
     pub exchange_from: u64,
-    /// How its end is cut off, empty if it is complete. The available part of its last record was
-    /// used.
-    pub cut: String,
-    /// Why there was nothing to read at the last attempt, empty if there was. What was loaded
-    /// before stays.
-    pub missing: String,
     /// State that the reader of the input needs to continue its digest, in a format of the reader.
     /// Empty once the input is digested.
+    #[serde(skip)]
     pub digesting: String,
 }
 
-/// Prefix of [`LedgerEntry::digest`] for an input that had no content so far.
+/// Prefix of [`LedgerRow::digest`] for an input that had no content so far.
 pub const NO_CONTENT: &str = "none:";
 
-impl LedgerEntry {
+impl LedgerRow {
     /// Returns the entry of an input of which nothing is loaded yet.
-    pub fn pending(input: &str, location: &str, digest: &str, size: u64, collection: &str) -> LedgerEntry {
-        LedgerEntry {
+    pub fn pending(input: &str, location: &str, digest: &str, size: u64, collection: &str) -> LedgerRow {
+        LedgerRow {
             input: input.to_owned(),
             location: location.to_owned(),
             digest: digest.to_owned(),
             size,
             collection: collection.to_owned(),
-            state: InputState::Pending,
-            records: 0,
-            captures: 0,
-            quarantined: 0,
-            taken_down: 0,
-            index_lines: 0,
-            bytes_done: 0,
+            ..LedgerRow::default()
+        }
+    }
+
+    /// Returns the row as answers have it: without the fields that JSON leaves out.
+    pub fn without_reader_state(self) -> LedgerRow {
+        LedgerRow {
             exchange_from: 0,
-            cut: String::new(),
-            missing: String::new(),
             digesting: String::new(),
+            ..self
         }
     }
 
     /// Returns the entry that remains of a forgotten input.
-    pub(crate) fn forgotten() -> LedgerEntry {
-        LedgerEntry {
+    pub(crate) fn forgotten() -> LedgerRow {
+        LedgerRow {
             state: InputState::Forgotten,
-            ..LedgerEntry::pending("", "", "", 0, "")
+            ..LedgerRow::pending("", "", "", 0, "")
         }
     }
 
@@ -171,7 +191,7 @@ impl LedgerEntry {
     }
 }
 
-/// Formats the digest of the first `bytes` of a longer input, as in [`LedgerEntry::digest`].
+/// Formats the digest of the first `bytes` of a longer input, as in [`LedgerRow::digest`].
 pub fn digest_of_beginning(digest: &str, bytes: u64) -> String {
     format!("{digest}/{bytes}")
 }
@@ -203,7 +223,7 @@ pub struct InputProgress {
     pub input: InputId,
     /// New position: every byte before it is accounted for in this batch or an earlier one.
     pub bytes_done: u64,
-    /// As [`LedgerEntry::exchange_from`].
+    /// As [`LedgerRow::exchange_from`].
     pub exchange_from: u64,
     /// Records read since the last progress.
     pub records: u64,
@@ -222,21 +242,21 @@ pub struct InputProgress {
 /// How far an input is digested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DigestProgress {
-    /// As [`LedgerEntry::digest`].
+    /// As [`LedgerRow::digest`].
     pub digest: String,
-    /// As [`LedgerEntry::digesting`].
+    /// As [`LedgerRow::digesting`].
     pub digesting: String,
-    /// As [`LedgerEntry::size`], if the input has grown with this batch.
+    /// As [`LedgerRow::size`], if the input has grown with this batch.
     pub size: Option<u64>,
 }
 
 /// Names of inputs by id.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Names<'a>(&'a [LedgerEntry]);
+pub(crate) struct Names<'a>(&'a [LedgerRow]);
 
 impl<'a> Names<'a> {
     /// Takes `entries` in the order of their ids; the first id is 1.
-    pub(crate) fn new(entries: &'a [LedgerEntry]) -> Names<'a> {
+    pub(crate) fn new(entries: &'a [LedgerRow]) -> Names<'a> {
         Names(entries)
     }
 
@@ -250,7 +270,7 @@ impl<'a> Names<'a> {
         self.entry(id).map_or("", |entry| entry.collection.as_str())
     }
 
-    fn entry(self, id: InputId) -> Option<&'a LedgerEntry> {
+    fn entry(self, id: InputId) -> Option<&'a LedgerRow> {
         self.0.get((id.0 as usize).wrapping_sub(1))
     }
 }
@@ -262,7 +282,7 @@ pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
     id.0.to_be_bytes()
 }
 
-pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
+pub(crate) fn encode_entry(entry: &LedgerRow) -> Vec<u8> {
     let mut out = vec![ENTRY_VERSION];
     for name in [&entry.input, &entry.location] {
         codec::put_bytes(&mut out, &name_bytes(name));
@@ -298,9 +318,9 @@ pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
     out
 }
 
-pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
+pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerRow, Corrupt> {
     let mut r = Reader::versioned(bytes, ENTRY_VERSION)?;
-    Ok(LedgerEntry {
+    Ok(LedgerRow {
         input: name_text(r.bytes()?),
         location: name_text(r.bytes()?),
         digest: r.str()?.to_owned(),
@@ -333,7 +353,7 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
 }
 
 /// Returns every entry by id, including those of forgotten inputs.
-pub(crate) fn read_all(cut: &Cut) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
+pub(crate) fn read_all(cut: &Cut) -> Result<Vec<(InputId, LedgerRow)>, SnapshotError> {
     cut.iter(Table::Inputs)
         .map(|row| {
             let (key, value) = row?;
@@ -419,7 +439,7 @@ mod tests {
     #[test]
     fn rows_of_version_1_are_read() {
         let row = b"\x01\x01a\x02/a\x09sha256:00\x00\x02\x00\x05\x03\x02\x01\x05\x00\x00\x00\x00\x00\x00";
-        let mut expected = LedgerEntry::pending("a", "/a", "sha256:00", 5, "");
+        let mut expected = LedgerRow::pending("a", "/a", "sha256:00", 5, "");
         (expected.state, expected.bytes_done) = (InputState::Done, 5);
         (expected.records, expected.captures, expected.quarantined) = (3, 2, 1);
         assert_eq!(decode_entry(row), Ok(expected));
@@ -428,20 +448,20 @@ mod tests {
 
     #[test]
     fn names_that_are_not_utf8_are_stored_as_they_are() {
-        let mut entry = LedgerEntry::pending("caf\\xe9.warc", "/caf\\xe9.warc", "sha256:00", 5, "");
+        let mut entry = LedgerRow::pending("caf\\xe9.warc", "/caf\\xe9.warc", "sha256:00", 5, "");
         let row = encode_entry(&entry);
         assert!(row.windows(9).any(|bytes| bytes == b"caf\xe9.warc"), "{row:?}");
         assert_eq!(decode_entry(&row), Ok(entry.clone()));
         // In a row, an apparent escape is part of the name.
         let row =
             b"\x01\x07a\\xe9.w\x02/a\x09sha256:00\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00";
-        entry = LedgerEntry::pending("a\\x5cxe9.w", "/a", "sha256:00", 5, "");
+        entry = LedgerRow::pending("a\\x5cxe9.w", "/a", "sha256:00", 5, "");
         assert_eq!(decode_entry(row), Ok(entry));
     }
 
     #[test]
     fn digests_of_beginnings_tell_of_how_many_bytes() {
-        let mut entry = LedgerEntry::pending("a", "/a", "sha256:00", 9, "");
+        let mut entry = LedgerRow::pending("a", "/a", "sha256:00", 9, "");
         assert_eq!((entry.beginning(), entry.is_digested()), ((9, "sha256:00"), true));
         entry.digest = digest_of_beginning("sha256:00", 5);
         assert_eq!(
@@ -454,7 +474,7 @@ mod tests {
 
     #[test]
     fn rows_come_back() {
-        let mut entry = LedgerEntry {
+        let mut entry = LedgerRow {
             input: "a.warc.gz".into(),
             location: "/x/a.warc.gz".into(),
             digest: "sha256:00".into(),

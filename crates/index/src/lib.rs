@@ -10,11 +10,11 @@
 //! its definition, and a brute-force model (feature `model`) recomputes the views for tests.
 //!
 //! ```
-//! use index::{Batch, LedgerEntry, Settings, Index};
+//! use index::{Batch, LedgerRow, Settings, Index};
 //!
 //! # let dir = tempfile::tempdir()?;
 //! let index = Index::open(&dir.path().join("index"), None, Settings::default())?;
-//! let entry = LedgerEntry::pending("a.warc.gz", "/data/a.warc.gz", "sha256:00", 1000, "");
+//! let entry = LedgerRow::pending("a.warc.gz", "/data/a.warc.gz", "sha256:00", 1000, "");
 //! let (input, _) = index.register_input(entry, None)?;
 //! let mut capture = extract::Capture::default();
 //! capture.url = "http://example.com/".to_owned();
@@ -79,8 +79,8 @@ pub use external::{NewCaptures, NoteRenamed, WriteExternal};
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use ids::{Epoch, InputId};
 pub use ledger::{
-    DigestProgress, InputProgress, InputState, LedgerEntry, NO_CONTENT, ParseInputStateError,
-    QuarantineEntry, digest_of_beginning, digested_beginning,
+    DigestProgress, InputProgress, InputState, LedgerRow, NO_CONTENT, ParseInputStateError, QuarantineEntry,
+    digest_of_beginning, digested_beginning,
 };
 pub use rebuild::{RebuildError, RebuildReport, RebuiltTable};
 pub use recount::Recount;

@@ -3,7 +3,7 @@
 use crate::bucket::inlinks_bucket;
 use crate::epoch::{ChangedPage, ChangedPast, PageChange};
 use crate::ids::InputId;
-use crate::ledger::{LedgerEntry, Names};
+use crate::ledger::{LedgerRow, Names};
 use crate::rows::{AnchorRow, OriginalCapture, TextCapture};
 use crate::views::history::PastChange;
 use crate::views::uris::{Counts, UriChange};
@@ -15,7 +15,7 @@ use crate::views::version_change::{NewContent, VersionChange};
 pub(crate) fn page_changes(
     versions: Vec<VersionChange>,
     uris: Vec<UriChange>,
-    inputs: &[LedgerEntry],
+    inputs: &[LedgerRow],
 ) -> PageChanges {
     debug_assert!(
         uris.is_sorted_by(|a, b| a.url_key < b.url_key),

@@ -9,7 +9,7 @@ use crate::cut::Cut;
 use crate::epoch::Arrival;
 use crate::error::ApplyError;
 use crate::ids::InputId;
-use crate::ledger::{self, DigestProgress, InputProgress, InputState, LedgerEntry, Names, QuarantineEntry};
+use crate::ledger::{self, DigestProgress, InputProgress, InputState, LedgerRow, Names, QuarantineEntry};
 use crate::tables::Table;
 use crate::views::capture_key::refusal_of_key;
 use crate::views::totals::TotalsRow;
@@ -17,15 +17,15 @@ use crate::write::Write;
 
 /// New ledger entries of an epoch.
 pub(crate) struct LedgerChanges<'l> {
-    ledger: &'l [LedgerEntry],
+    ledger: &'l [LedgerRow],
     by_digest: &'l FxHashMap<String, InputId>,
-    changed: BTreeMap<InputId, LedgerEntry>,
+    changed: BTreeMap<InputId, LedgerRow>,
     quarantined: BTreeMap<Vec<u8>, (InputId, QuarantineEntry)>,
 }
 
 impl<'l> LedgerChanges<'l> {
     pub(crate) fn new(
-        ledger: &'l [LedgerEntry],
+        ledger: &'l [LedgerRow],
         by_digest: &'l FxHashMap<String, InputId>,
     ) -> LedgerChanges<'l> {
         LedgerChanges {
@@ -36,7 +36,7 @@ impl<'l> LedgerChanges<'l> {
         }
     }
 
-    fn entry(&mut self, id: InputId) -> Result<&mut LedgerEntry, ApplyError> {
+    fn entry(&mut self, id: InputId) -> Result<&mut LedgerRow, ApplyError> {
         let index = (id.0 as usize).wrapping_sub(1);
         let before = self.ledger.get(index).ok_or(ApplyError::UnknownInput(id))?;
         Ok(self.changed.entry(id).or_insert_with(|| before.clone()))
@@ -143,7 +143,7 @@ impl<'l> LedgerChanges<'l> {
         write: &mut Write<'_>,
         totals: &mut TotalsRow,
         progress: Vec<InputProgress>,
-    ) -> Result<Vec<(InputId, LedgerEntry)>, ApplyError> {
+    ) -> Result<Vec<(InputId, LedgerRow)>, ApplyError> {
         for step in progress {
             let entry = self.entry(step.input)?;
             // No capture of a taken-down input counts, so its position does not advance either.

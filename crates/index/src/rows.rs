@@ -1,6 +1,7 @@
 //! Rows as answers show them.
 
 use extract::CaptureKind;
+use serde::{Deserialize, Serialize};
 
 use crate::bucket::anchor_weight;
 use crate::ids::{Epoch, InputId};
@@ -285,16 +286,18 @@ pub struct CaptureRow {
     pub index_only: bool,
 }
 
-/// A registered domain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One domain.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DomainRow {
-    /// Name.
+    /// The registered domain.
+    #[cfg_attr(feature = "schema", schemars(example = &"example.com"))]
     pub domain: String,
-    /// Number of its URIs.
+    /// URIs of the domain that are captured or linked to.
     pub uris: u64,
-    /// Number of its pages.
+    /// Number of these URIs whose current version is a page.
     pub pages: u64,
-    /// Sum over its URIs.
+    /// Links from other domains to this one.
     pub inlinks_external: u64,
 }
 

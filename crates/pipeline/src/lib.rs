@@ -49,7 +49,7 @@ pub use flow::{Flow, Keyed, StageSettings};
 pub use outlet::Out;
 pub use pipeline::{Feeder, Monitor, Pipeline};
 pub use stage::Batch;
-pub use stats::{StageReport, table};
+pub use stats::{StageRow, table};
 
 /// An item of a pipeline.
 pub trait Item: Send + 'static {

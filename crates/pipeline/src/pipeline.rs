@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use crate::control::Control;
 use crate::outlet::Outlet;
-use crate::stats::{StageReport, StageStats};
+use crate::stats::{StageRow, StageStats};
 use crate::{FlowError, Item, StageError, StageResult, Stopped};
 
 /// State collected while the stages start. The last stage starts first, because each stage needs
@@ -123,7 +123,7 @@ pub struct Monitor {
 
 impl Monitor {
     /// Returns the state of every stage, first stage first.
-    pub fn stages(&self) -> Vec<StageReport> {
+    pub fn stages(&self) -> Vec<StageRow> {
         self.stages.iter().map(|stage| stage.report()).collect()
     }
 

@@ -54,7 +54,7 @@ impl StageStats {
         }
     }
 
-    pub(crate) fn report(&self) -> StageReport {
+    pub(crate) fn report(&self) -> StageRow {
         // The later counters are read first: an item passes arrived, started, done in this order,
         // so the differences are not negative, apart from a race that `saturating_sub` covers.
         let done = self.done.load(Relaxed);
@@ -62,8 +62,8 @@ impl StageStats {
         let total = self.arrived.load(Relaxed);
         let busy_ns = self.busy_ns.load(Relaxed);
         let calls = self.calls.load(Relaxed);
-        StageReport {
-            name: self.name,
+        StageRow {
+            stage: self.name.to_owned(),
             threads: self.threads,
             waiting: total.saturating_sub(started),
             running: started.saturating_sub(done),
@@ -80,32 +80,39 @@ fn ratio(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
-/// The state of a stage at one moment. Items are counted by [`crate::Item::count`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct StageReport {
-    /// Name of the stage.
-    pub name: &'static str,
-    /// Number of its threads.
+/// Statistics of one stage of loading.
+// Items are counted by [`crate::Item::count`].
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+pub struct StageRow {
+    /// Name of the stage: `digest`, `register`, `read`, `extract`, `weave` or `search`.
+    // Scans of files have other stages.
+    #[cfg_attr(feature = "schema", schemars(example = &"read"))]
+    pub stage: String,
+    /// Number of threads of the stage.
     pub threads: usize,
-    /// Items in its queue.
+    /// Number of items in the stage's queue.
     pub waiting: u64,
-    /// Items being handled.
+    /// Number of items that the stage is working on.
     pub running: u64,
-    /// Items handled.
+    /// Number of items that have passed the stage.
     pub done: u64,
-    /// Items that ever arrived: `waiting + running + done`.
+    /// Number of items that have entered the stage's queue.
     pub total: u64,
-    /// Mean time in the handler per item, in milliseconds, without waiting for room in the next
-    /// queue.
+    /// Mean time that the stage spends on an item, in milliseconds.
+    // Without waiting for room in the next queue.
     pub ms_per_item: f64,
-    /// Share of the items handled in calls with several items, 0 to 1.
+    /// Share of items that the stage handled in batches, from 0 to 1.
     pub batched_share: f64,
-    /// Mean number of items per handler call.
+    /// Mean number of items per batch.
     pub batch_mean: f64,
 }
 
 /// Formats the reports as a table with one line per stage.
-pub fn table(reports: &[StageReport]) -> String {
+pub fn table(reports: &[StageRow]) -> String {
     let mut out = String::from(
         "stage        threads    waiting   running         done        total   ms/item  batched  mean batch\n",
     );
@@ -114,7 +121,7 @@ pub fn table(reports: &[StageReport]) -> String {
         let _ = writeln!(
             out,
             "{:<12} {:>7} {:>10} {:>9} {:>12} {:>12} {:>9.3} {:>7.0}% {:>11.1}",
-            r.name,
+            r.stage,
             r.threads,
             r.waiting,
             r.running,

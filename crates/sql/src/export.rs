@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use archive::{FactInput, ImportLine, QuarantinedSpan};
+use archive::{FactInput, ImportLine, QuarantineEntry};
 use datafusion::arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
@@ -131,7 +131,7 @@ async fn read_input(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Res
             break;
         }
         if of.0 == id {
-            input.quarantined.push(QuarantinedSpan {
+            input.quarantined.push(QuarantineEntry {
                 offset: of.1,
                 length: quarantine.number("length")?,
                 reason: quarantine.text("reason")?,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use archive::question::{InputState, LedgerRow, LinkScope};
 use extract::{Documents, Extracted, RequestFacts, Settings};
 use index::model::Model;
-use index::{Batch, InputProgress, LedgerEntry, NO_CONTENT, QuarantineEntry};
+use index::{Batch, InputProgress, NO_CONTENT, QuarantineEntry};
 use warc::{Defect, Entry, Reader, ReaderSettings, reason};
 
 use super::world::{Beginning, World};
@@ -105,8 +105,7 @@ fn methods(entries: &[Entry]) -> BTreeMap<u64, String> {
 impl Expected {
     fn add(&mut self, world: &World, row: &LedgerRow, links: LinkScope) -> Result<(), String> {
         let wrong = |what: String| Err(format!("ledger row of {} ({}): {what}", row.input, row.digest));
-        let mut entry =
-            LedgerEntry::pending(&row.input, &row.location, &row.digest, row.size, &row.collection);
+        let mut entry = LedgerRow::pending(&row.input, &row.location, &row.digest, row.size, &row.collection);
         entry.state = row.state.clone();
         entry.missing = row.missing.clone();
         if row.digest.starts_with(NO_CONTENT) {

@@ -27,20 +27,11 @@ pub(super) fn domains(basis: &Basis<'_>, question: &Domains) -> Result<DomainsBo
         DomainOrder::Pages => by_count(visible, after, limit, |row| row.pages)?,
         DomainOrder::Inlinks => by_count(visible, after, limit, |row| row.inlinks_external)?,
     };
-    let row = |row: index::DomainRow| DomainRow {
-        domain: row.domain,
-        uris: row.uris,
-        pages: row.pages,
-        inlinks_external: row.inlinks_external,
-    };
-    Ok(DomainsBody {
-        rows: rows.into_iter().map(row).collect(),
-        next,
-    })
+    Ok(DomainsBody { rows, next })
 }
 
 /// Rows, and the cursor after them if there are more.
-type Rows = (Vec<index::DomainRow>, Option<String>);
+type Rows = (Vec<DomainRow>, Option<String>);
 
 fn by_name(visible: &VisibleSnapshot<'_>, after: Option<&str>, limit: usize) -> Result<Rows, AskError> {
     let after: Option<String> = cursor::decode(after)?;
@@ -55,7 +46,7 @@ fn by_count(
     visible: &VisibleSnapshot<'_>,
     after: Option<&str>,
     limit: usize,
-    count: fn(&index::DomainRow) -> u64,
+    count: fn(&DomainRow) -> u64,
 ) -> Result<Rows, AskError> {
     let after: Option<(u64, String)> = cursor::decode(after)?;
     let after: Option<Position> = after.map(|(count, name)| (Reverse(count), name));
@@ -70,12 +61,12 @@ fn by_count(
 
 /// Returns the first `wanted` rows after `after`, in the order of their places.
 fn best<E>(
-    rows: impl Iterator<Item = Result<index::DomainRow, E>>,
+    rows: impl Iterator<Item = Result<DomainRow, E>>,
     after: Option<&Position>,
     wanted: usize,
-    count: fn(&index::DomainRow) -> u64,
-) -> Result<Vec<index::DomainRow>, E> {
-    let mut held: BTreeMap<Position, index::DomainRow> = BTreeMap::new();
+    count: fn(&DomainRow) -> u64,
+) -> Result<Vec<DomainRow>, E> {
+    let mut held: BTreeMap<Position, DomainRow> = BTreeMap::new();
     for row in rows {
         let row = row?;
         let place = (Reverse(count(&row)), row.domain.clone());
@@ -97,12 +88,12 @@ fn best_seen(
     visible: &VisibleSnapshot<'_>,
     after: Option<&Position>,
     wanted: usize,
-    count: fn(&index::DomainRow) -> u64,
-) -> Result<Vec<index::DomainRow>, SnapshotError> {
-    let place = |row: &index::DomainRow| (Reverse(count(row)), row.domain.clone());
+    count: fn(&DomainRow) -> u64,
+) -> Result<Vec<DomainRow>, SnapshotError> {
+    let place = |row: &DomainRow| (Reverse(count(row)), row.domain.clone());
     let mut all = visible.domains_at_most().collect::<Result<Vec<_>, _>>()?;
     all.sort_by_cached_key(place);
-    let mut held: BTreeMap<Position, index::DomainRow> = BTreeMap::new();
+    let mut held: BTreeMap<Position, DomainRow> = BTreeMap::new();
     for row in all {
         if held.len() >= wanted
             && held

@@ -4,7 +4,7 @@
 //! Their rows in the quarantine are removed too, and their captures from every view. Captures of
 //! completely loaded inputs are not touched.
 
-use index::{InputId, InputState, LedgerEntry};
+use index::{InputId, InputState, LedgerRow};
 
 use super::basis::Basis;
 use super::ledger::is_named;
@@ -27,7 +27,7 @@ pub(super) fn forget(basis: &Basis<'_>, question: &Forget) -> Result<ForgottenBo
             crash::point("forget.before_next");
         }
         open.catch_up_search().map_err(AskError::internal)?;
-        let sum = |count: fn(&LedgerEntry) -> u64| found.iter().map(|(_, entry)| count(entry)).sum();
+        let sum = |count: fn(&LedgerRow) -> u64| found.iter().map(|(_, entry)| count(entry)).sum();
         Ok(ForgottenBody {
             captures: sum(|entry| entry.captures),
             quarantined: sum(|entry| entry.quarantined),
@@ -36,14 +36,14 @@ pub(super) fn forget(basis: &Basis<'_>, question: &Forget) -> Result<ForgottenBo
     })?
 }
 
-pub(super) fn may_be_forgotten(entry: &LedgerEntry) -> bool {
+pub(super) fn may_be_forgotten(entry: &LedgerRow) -> bool {
     entry.state != InputState::TakenDown
         && (entry.captures + entry.index_lines == 0 || entry.state != InputState::Done)
 }
 
 /// Returns the removable inputs of each name. If a file was replaced, the remainder of the earlier
 /// file has the same name as its replacement.
-fn found(open: &OpenArchive, names: &[String]) -> Result<Vec<(InputId, LedgerEntry)>, AskError> {
+fn found(open: &OpenArchive, names: &[String]) -> Result<Vec<(InputId, LedgerRow)>, AskError> {
     for name in names {
         let named = open.index.inputs(|entry| is_named(entry, name));
         let (_, first) = named

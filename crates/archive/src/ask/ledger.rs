@@ -1,7 +1,7 @@
 //! Inputs, and the parts of them that could not be used.
 
 use format::file_name::base_name;
-use index::{InputId, InputState, LedgerEntry, QuarantineEntry};
+use index::{InputId, InputState, QuarantineEntry};
 
 use super::basis::Basis;
 use super::cursor;
@@ -18,8 +18,8 @@ pub(super) fn ledger(basis: &Basis<'_>, question: &Ledger) -> Result<LedgerBody,
     let (state, limit) = (question.state, clamp(question.limit));
     let ledger = basis.snapshot.ledger()?;
     let input = question.input.as_deref();
-    let mut entries: Vec<LedgerEntry> = ledger.into_iter().map(|(_, entry)| entry).collect();
-    let place = |entry: &LedgerEntry| (entry.input.clone(), entry.digest.clone());
+    let mut entries: Vec<LedgerRow> = ledger.into_iter().map(|(_, entry)| entry).collect();
+    let place = |entry: &LedgerRow| (entry.input.clone(), entry.digest.clone());
     let after = match after {
         None => None,
         Some(after) => {
@@ -37,13 +37,14 @@ pub(super) fn ledger(basis: &Basis<'_>, question: &Ledger) -> Result<LedgerBody,
     let next = page_of(&mut entries, limit, |entry| {
         cursor::encode(&cursor::stand_in(&place(entry)))
     });
+    let rows = entries.into_iter().map(LedgerRow::without_reader_state);
     Ok(LedgerBody {
-        rows: entries.iter().map(LedgerRow::from).collect(),
+        rows: rows.collect(),
         next,
     })
 }
 
-fn is_in(entry: &LedgerEntry, state: LedgerState) -> bool {
+fn is_in(entry: &LedgerRow, state: LedgerState) -> bool {
     match state {
         LedgerState::Pending => entry.state == InputState::Pending,
         LedgerState::Loading => entry.state == InputState::Loading,
@@ -56,13 +57,13 @@ fn is_in(entry: &LedgerEntry, state: LedgerState) -> bool {
 }
 
 /// Returns whether an input has this name, location or digest, or its name ends in this part.
-fn goes_by(entry: &LedgerEntry, name: &str) -> bool {
+fn goes_by(entry: &LedgerRow, name: &str) -> bool {
     is_named(entry, name) || base_name(&entry.input) == name
 }
 
 /// Returns whether an input has this name, location or digest. Names and locations may be given
 /// escaped or unescaped; the two differ if a name contains a backslash.
-pub(super) fn is_named(entry: &LedgerEntry, name: &str) -> bool {
+pub(super) fn is_named(entry: &LedgerRow, name: &str) -> bool {
     let text = format::file_name::name_text(name.as_bytes());
     let goes_by = |name: &&str| entry.input == **name || entry.location == **name;
     entry.digest == name || [name, &text].iter().any(goes_by)

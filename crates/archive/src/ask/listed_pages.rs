@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ::access::CaptureAttributes;
 use format::file_name::{base_name, name_text};
-use index::{CaptureRow, InputState, KeyRange, LedgerEntry, TakedownRules};
+use index::{CaptureRow, InputState, KeyRange, LedgerRow, TakedownRules};
 use inputs::{ListedPage, MAIN_LIST, PageLine};
 
 use super::basis::Basis;
@@ -134,13 +134,13 @@ fn packages(
     Ok(packages)
 }
 
-fn name_of_package(entry: &LedgerEntry, member: &str) -> String {
+fn name_of_package(entry: &LedgerRow, member: &str) -> String {
     let end = format!("#{}", name_text(member.as_bytes()));
     let name = entry.input.strip_suffix(&end);
     name.unwrap_or(&entry.input).to_owned()
 }
 
-fn is_asked_for(entry: &LedgerEntry, (name, location): &(String, String), input: &str) -> bool {
+fn is_asked_for(entry: &LedgerRow, (name, location): &(String, String), input: &str) -> bool {
     let is_package = [name.as_str(), base_name(name), location.as_str()].contains(&input);
     is_package || is_named(entry, input)
 }

@@ -55,15 +55,8 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
 /// Returns the tables of facts, or why they cannot be read.
 fn facts(open: &OpenArchive) -> (Vec<FactsTable>, String) {
     let sums = open.facts.as_ref().map_or(Ok(Vec::new()), |facts| facts.sums());
-    let row = |sum: facts::TableSum| FactsTable {
-        table: sum.table.name().to_owned(),
-        epoch: sum.epoch,
-        rows: sum.rows,
-        files: sum.files,
-        bytes: sum.bytes,
-    };
     match sums {
-        Ok(sums) => (sums.into_iter().map(row).collect(), String::new()),
+        Ok(sums) => (sums, String::new()),
         Err(error) => (Vec::new(), error.to_string()),
     }
 }

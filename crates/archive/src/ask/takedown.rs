@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use index::{
-    CaptureRow, Epoch, InputId, InputState, KeptSelector, LedgerEntry, Selector, Takedown, TakedownPreview,
+    CaptureRow, Epoch, InputId, InputState, KeptSelector, LedgerRow, Selector, Takedown, TakedownPreview,
 };
 
 use super::basis::Basis;
@@ -95,7 +95,7 @@ fn locations_of(open: &OpenArchive, selector: &Selector) -> Result<Vec<String>, 
 fn would_leave(
     open: &OpenArchive,
     selector: Option<Selector>,
-    unfinished: &[(InputId, LedgerEntry)],
+    unfinished: &[(InputId, LedgerRow)],
     limit: usize,
 ) -> Result<TakenDownBody, AskError> {
     let would = match &selector {
@@ -119,8 +119,8 @@ fn would_leave(
     })
 }
 
-fn forgotten(unfinished: &[(InputId, LedgerEntry)]) -> ForgottenBody {
-    let sum = |count: fn(&LedgerEntry) -> u64| unfinished.iter().map(|(_, entry)| count(entry)).sum();
+fn forgotten(unfinished: &[(InputId, LedgerRow)]) -> ForgottenBody {
+    let sum = |count: fn(&LedgerRow) -> u64| unfinished.iter().map(|(_, entry)| count(entry)).sum();
     ForgottenBody {
         inputs: unfinished.iter().map(|(_, entry)| entry.input.clone()).collect(),
         captures: sum(|entry| entry.captures),
@@ -129,7 +129,7 @@ fn forgotten(unfinished: &[(InputId, LedgerEntry)]) -> ForgottenBody {
 }
 
 /// An input with its number.
-type Numbered = (InputId, LedgerEntry);
+type Numbered = (InputId, LedgerRow);
 
 /// Returns the selection, and the selected inputs that are not read to their end.
 fn selector_of(

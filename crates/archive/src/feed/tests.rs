@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use extract::{Capture, CaptureKind, Link, LinkScope, Page};
-use index::{Batch, CaptureRow, Index, InputId, LedgerEntry, Selector, TakedownRequest};
+use index::{Batch, CaptureRow, Index, InputId, LedgerRow, Selector, TakedownRequest};
 use search::{Query, SearchIndex};
 
 use super::{FeedState, SearchProgress, catch_up, feed, settle};
@@ -77,7 +77,7 @@ impl World {
         let home = tempfile::tempdir().unwrap();
         let settings = index::Settings::default();
         let index = Index::open(&home.path().join("index"), Some(LinkScope::All), settings).unwrap();
-        let entry = LedgerEntry::pending("a.warc", "", "sha256:00", 1, "");
+        let entry = LedgerRow::pending("a.warc", "", "sha256:00", 1, "");
         let (input, _) = index.register_input(entry, None).unwrap();
         let mut world = World {
             home,

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use index::{InputId, InputState, LedgerEntry};
+use index::{InputId, InputState};
 use inputs::{DiscoveryWarning, PACKAGE_DIGEST};
 use parking_lot::{Condvar, Mutex};
-use pipeline::{Monitor, StageReport};
+use pipeline::Monitor;
 
 use super::pace::{Pace, Sample};
 use crate::feed::SearchProgress;
@@ -100,7 +100,7 @@ struct State {
     error: Option<String>,
     monitor: Option<Monitor>,
     /// Last report of the stages, kept after they have ended.
-    stages: Vec<StageReport>,
+    stages: Vec<StageRow>,
 }
 
 impl Job {
@@ -272,16 +272,15 @@ impl Job {
 
     pub(crate) fn stages(&self) -> Vec<StageRow> {
         let state = self.state.lock();
-        let reports = match &state.monitor {
+        match &state.monitor {
             Some(monitor) => monitor.stages(),
             None => state.stages.clone(),
-        };
-        reports.into_iter().map(StageRow::from).collect()
+        }
     }
 
     /// Returns the progress of the load, with the ledger's rows for its inputs.
-    pub(crate) fn body(&self, ledger: &[(InputId, LedgerEntry)]) -> JobBody {
-        let inputs: Vec<&(InputId, LedgerEntry)> = {
+    pub(crate) fn body(&self, ledger: &[(InputId, LedgerRow)]) -> JobBody {
+        let inputs: Vec<&(InputId, LedgerRow)> = {
             let touched = self.touched.lock();
             ledger.iter().filter(|(id, _)| touched.contains_key(id)).collect()
         };
@@ -376,7 +375,7 @@ impl Job {
         rows.collect()
     }
 
-    fn named_defects(&self, inputs: &[&(InputId, LedgerEntry)]) -> Vec<QuarantineRow> {
+    fn named_defects(&self, inputs: &[&(InputId, LedgerRow)]) -> Vec<QuarantineRow> {
         let names: HashMap<InputId, &str> = inputs
             .iter()
             .map(|(id, entry)| (*id, entry.input.as_str()))
@@ -413,41 +412,20 @@ fn stage(state: &State, stages: &[StageRow], search_catches_up: bool) -> JobStag
 
 /// Returns whether an input can still be continued. A missing input cannot, nor one whose file was
 /// replaced.
-fn is_unfinished(entry: &LedgerEntry) -> bool {
+fn is_unfinished(entry: &LedgerRow) -> bool {
     matches!(entry.state, InputState::Pending | InputState::Loading) && entry.missing.is_empty()
 }
 
-fn is_reportable(entry: &LedgerEntry) -> bool {
+fn is_reportable(entry: &LedgerRow) -> bool {
     let has_ended = matches!(entry.state, InputState::Done | InputState::TakenDown);
     let is_whole = has_ended && entry.cut.is_empty();
     !is_whole || entry.quarantined > 0 || !entry.missing.is_empty()
 }
 
-fn problems(inputs: &[&(InputId, LedgerEntry)]) -> Vec<LedgerRow> {
+fn problems(inputs: &[&(InputId, LedgerRow)]) -> Vec<LedgerRow> {
     let reportable = inputs.iter().filter(|(_, entry)| is_reportable(entry));
     reportable
         .take(PROBLEMS_MAX)
-        .map(|(_, entry)| LedgerRow::from(entry))
+        .map(|(_, entry)| entry.clone().without_reader_state())
         .collect()
-}
-
-impl From<&LedgerEntry> for LedgerRow {
-    fn from(entry: &LedgerEntry) -> LedgerRow {
-        LedgerRow {
-            input: entry.input.clone(),
-            digest: entry.digest.clone(),
-            size: entry.size,
-            state: entry.state.clone(),
-            records: entry.records,
-            captures: entry.captures,
-            quarantined: entry.quarantined,
-            taken_down: entry.taken_down,
-            index_lines: entry.index_lines,
-            bytes_done: entry.bytes_done,
-            collection: entry.collection.clone(),
-            location: entry.location.clone(),
-            cut: entry.cut.clone(),
-            missing: entry.missing.clone(),
-        }
-    }
 }

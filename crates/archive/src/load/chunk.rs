@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use extract::{Capture, IndexLine};
 use index::{
-    ChangedPage, DigestProgress, EpochReport, InputId, InputProgress, InputState, LedgerEntry,
-    QuarantineEntry, Snapshot,
+    ChangedPage, DigestProgress, EpochReport, InputId, InputProgress, InputState, LedgerRow, QuarantineEntry,
+    Snapshot,
 };
 use pipeline::Item;
 
@@ -67,7 +67,7 @@ pub(super) enum Growth {
 pub(super) struct RegisteredInput {
     pub(super) id: InputId,
     pub(super) found: DiscoveredInput,
-    pub(super) entry: LedgerEntry,
+    pub(super) entry: LedgerRow,
     /// The copy to read instead of the input, if there is one.
     pub(super) copy: Option<Arc<Spool>>,
     /// See [`DigestedInput::version`].
@@ -82,14 +82,14 @@ impl Item for RegisteredInput {}
 /// How far an input has been read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Position {
-    /// See [`LedgerEntry::bytes_done`].
+    /// See [`LedgerRow::bytes_done`].
     pub(super) bytes_done: u64,
-    /// See [`LedgerEntry::exchange_from`].
+    /// See [`LedgerRow::exchange_from`].
     pub(super) exchange_from: u64,
 }
 
 impl Position {
-    pub(super) fn of(entry: &LedgerEntry) -> Position {
+    pub(super) fn of(entry: &LedgerRow) -> Position {
         Position {
             bytes_done: entry.bytes_done,
             exchange_from: entry.exchange_from,
@@ -112,7 +112,7 @@ pub(super) struct Chunk {
     pub(super) lines_read: u64,
     /// Where the last entry ends.
     pub(super) bytes_done: u64,
-    /// The [`LedgerEntry::exchange_from`] with which to continue after this chunk.
+    /// The [`LedgerRow::exchange_from`] with which to continue after this chunk.
     pub(super) exchange_from: u64,
     /// State of the input after this chunk.
     pub(super) state: InputState,

@@ -6,16 +6,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use index::{Index, InputId, InputState, LedgerEntry};
+use index::{Index, InputId, InputState, LedgerRow};
 
 use inputs::{ContentDigest, DiscoveredInput, InputLocation};
 
 /// The inputs of earlier loads.
 pub(super) struct EarlierInputs {
     /// Inputs in state `pending`, `loading` or `failed`.
-    unfinished: Vec<(InputId, LedgerEntry)>,
+    unfinished: Vec<(InputId, LedgerRow)>,
     /// Finished inputs with the place or the name of an input of this load.
-    done: Vec<(InputId, LedgerEntry)>,
+    done: Vec<(InputId, LedgerRow)>,
     /// Indices into `done` by place and by name.
     done_at: HashMap<String, Vec<usize>>,
     /// Sizes of inputs of this load that a known input, or another input of this load, has too.
@@ -58,7 +58,7 @@ impl EarlierInputs {
 
     /// Returns the inputs of this size and place that an interrupted load has not read to their
     /// end.
-    pub(super) fn interrupted_at(&self, location: &str, size: u64) -> impl Iterator<Item = &LedgerEntry> {
+    pub(super) fn interrupted_at(&self, location: &str, size: u64) -> impl Iterator<Item = &LedgerRow> {
         let entries = self.unfinished.iter().map(|(_, entry)| entry);
         entries.filter(move |entry| {
             let is_begun = matches!(entry.state, InputState::Pending | InputState::Loading);
@@ -66,7 +66,7 @@ impl EarlierInputs {
         })
     }
 
-    fn done_like(&self, name: &str, location: &str) -> Vec<&(InputId, LedgerEntry)> {
+    fn done_like(&self, name: &str, location: &str) -> Vec<&(InputId, LedgerRow)> {
         let places = [name, location]
             .into_iter()
             .filter_map(|key| self.done_at.get(key));
@@ -87,7 +87,7 @@ impl EarlierInputs {
     pub(super) fn sizes_at(&self, address: &str, digest: &str, size: u64) -> Vec<u64> {
         let location = format::file_name::name_text(address.as_bytes());
         let own =
-            |entry: &LedgerEntry| entry.location.strip_suffix(".open").unwrap_or(&entry.location) == location;
+            |entry: &LedgerRow| entry.location.strip_suffix(".open").unwrap_or(&entry.location) == location;
         let all = self.unfinished.iter().chain(&self.done);
         let shorter = all
             .map(|(_, entry)| entry)
@@ -106,9 +106,9 @@ impl EarlierInputs {
         content: &ContentDigest,
         absent: &str,
         claimed: &HashSet<InputId>,
-    ) -> Option<&(InputId, LedgerEntry)> {
+    ) -> Option<&(InputId, LedgerRow)> {
         let location = found.place.location();
-        let begins_with = |entry: &LedgerEntry| {
+        let begins_with = |entry: &LedgerRow| {
             let (bytes, digest) = entry.beginning();
             // If an input was not read to its end, only its beginning is compared. Shorter content
             // at another place may be another copy of that beginning.
@@ -138,7 +138,7 @@ impl EarlierInputs {
 }
 
 /// Returns whether an input was read to its end, or is not read at all because it is taken down.
-fn has_ended(entry: &LedgerEntry) -> bool {
+fn has_ended(entry: &LedgerRow) -> bool {
     matches!(entry.state, InputState::Done | InputState::TakenDown)
 }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use cdx::Line;
-use index::{Batch, InputId, KeptOut, LedgerEntry};
+use index::{Batch, InputId, KeptOut, LedgerRow};
 use inputs::IndexLines;
 
 use super::chunk::capture_bytes;
@@ -35,7 +35,7 @@ pub(super) enum Failure {
 /// Adds the captures of an input whose takedowns are undone. `input` opens the bytes of the input.
 pub(super) fn readmit(
     context: &Context,
-    (id, entry): (InputId, &LedgerEntry),
+    (id, entry): (InputId, &LedgerRow),
     input: impl Fn() -> io::Result<Arc<dyn warc::Input>>,
 ) -> Result<(), Failure> {
     if entry.taken_down == 0 {

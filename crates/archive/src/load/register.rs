@@ -12,7 +12,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use index::{InputId, InputState, LedgerEntry, NO_CONTENT};
+use index::{InputId, InputState, LedgerRow, NO_CONTENT};
 use inputs::{DiscoveredInput, Spool};
 use pipeline::{Out, StageResult};
 use sha2_with_state::{Digest, Sha256};
@@ -90,7 +90,7 @@ pub(super) fn register(
     if content.is_ok() {
         note_other_content(context, claimed, &location, continues, &digest)?;
     }
-    let mut asked = LedgerEntry::pending(&found.name, &location, &digest, size, &context.collection);
+    let mut asked = LedgerRow::pending(&found.name, &location, &digest, size, &context.collection);
     if let Some(rest) = &rest {
         asked.digesting = SavedDigest::of(rest, version, growing);
     }
@@ -132,7 +132,7 @@ pub(super) fn register(
 /// input's row says so.
 fn take_in(
     context: &Context,
-    (id, entry): (InputId, &LedgerEntry),
+    (id, entry): (InputId, &LedgerRow),
     found: &DiscoveredInput,
     copy: Option<&Arc<Spool>>,
 ) -> StageResult {
@@ -160,7 +160,7 @@ fn is_known_elsewhere(context: &Context, id: InputId, digest: &str) -> bool {
 }
 
 /// Returns whether the content at the place of an input still begins with the known bytes.
-fn is_still_there(context: &Context, entry: &LedgerEntry) -> bool {
+fn is_still_there(context: &Context, entry: &LedgerRow) -> bool {
     let (bytes, digest) = entry.beginning();
     let input = context.open.sources.open(&entry.location);
     let now = input.and_then(|input| digest::digest_again(context, input, bytes));
@@ -173,7 +173,7 @@ fn is_still_there(context: &Context, entry: &LedgerEntry) -> bool {
 /// and every load that finds both would read the removed beginning again.
 fn prepare_continuation(
     context: &Context,
-    (id, entry): (InputId, &LedgerEntry),
+    (id, entry): (InputId, &LedgerRow),
     (digest, size): (&str, u64),
     found: &DiscoveredInput,
     copy: Option<&Arc<Spool>>,
@@ -241,7 +241,7 @@ fn note_other_content(
     digest: &str,
 ) -> Result<(), index::ApplyError> {
     let index = &context.open.index;
-    let is_left = |entry: &LedgerEntry| {
+    let is_left = |entry: &LedgerRow| {
         let is_part = match &entry.state {
             InputState::Loading => entry.bytes_done > 0,
             InputState::Failed { .. } => entry.captures > 0,
@@ -260,7 +260,7 @@ fn note_other_content(
 
 /// Returns the reason of an input that failed at its very end. It fails again, because no bytes are
 /// left to read.
-fn exhausted(entry: &LedgerEntry) -> Option<String> {
+fn exhausted(entry: &LedgerRow) -> Option<String> {
     match &entry.state {
         InputState::Failed { reason } if entry.bytes_done >= entry.size => Some(reason.clone()),
         _ => None,

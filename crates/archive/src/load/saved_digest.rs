@@ -2,13 +2,13 @@
 //! resume after a kill: the version of the file and the state of the digest. While the file has
 //! that version, its first bytes need not be read again.
 
-use index::LedgerEntry;
+use index::LedgerRow;
 use inputs::{Digesting, FileVersion};
 use serde::{Deserialize, Serialize};
 
 use super::chunk::Growth;
 
-/// The point where a load was interrupted, stored as JSON in [`LedgerEntry::digesting`].
+/// The point where a load was interrupted, stored as JSON in [`LedgerRow::digesting`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SavedDigest {
     version: FileVersion,
@@ -30,7 +30,7 @@ impl SavedDigest {
 
     /// Returns the digest state to continue with, if the file of this input still has the recorded
     /// version.
-    pub(super) fn resume(entry: &LedgerEntry, version: &FileVersion) -> Option<Digesting> {
+    pub(super) fn resume(entry: &LedgerRow, version: &FileVersion) -> Option<Digesting> {
         let text = Some(&entry.digesting).filter(|text| !text.is_empty())?;
         let interrupted: SavedDigest = serde_json::from_str(text).ok()?;
         if interrupted.version != *version {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use extract::{Capture, Extracted};
 use index::{
-    CaptureRow, InputId, InputState, LedgerEntry, RollBack, SnapshotError, TakeBackError, TakedownOutcome,
+    CaptureRow, InputId, InputState, LedgerRow, RollBack, SnapshotError, TakeBackError, TakedownOutcome,
     TakedownRequest,
 };
 use inputs::Exchanges;
@@ -65,7 +65,7 @@ impl From<TakeBackError> for TakeBackFailure {
 /// with the bytes of that input.
 pub(super) fn to_last_whole_record(
     context: &Context,
-    (id, entry): (InputId, &LedgerEntry),
+    (id, entry): (InputId, &LedgerRow),
     input: &Arc<dyn Input>,
 ) -> Result<(), TakeBackFailure> {
     let whole =
@@ -84,7 +84,7 @@ pub(super) fn to_last_whole_record(
 /// Takes back the last responses of a grown input that were woven before their requests arrived.
 pub(super) fn to_early_answers(
     context: &Context,
-    (id, entry): (InputId, &LedgerEntry),
+    (id, entry): (InputId, &LedgerRow),
     input: &Arc<dyn Input>,
 ) -> Result<(), TakeBackFailure> {
     let mut settings = position_settings();

@@ -25,7 +25,7 @@ use access::{AccessFilter, CaptureAttributes};
 use cdx::Line;
 use extract::IndexLine;
 use index::{
-    Batch, CaptureRow, DigestProgress, InputId, InputProgress, InputState, LedgerEntry, QuarantineEntry,
+    Batch, CaptureRow, DigestProgress, InputId, InputProgress, InputState, LedgerRow, QuarantineEntry,
     RemovedLines, Snapshot,
 };
 use inputs::{IndexLines, NumberedLine};
@@ -185,7 +185,7 @@ fn settle_all(open: &OpenArchive) -> Result<(), PostError> {
     }
     let pending = Pending::read(&root)?;
     let inputs = open.index.inputs(|entry| entry.location.starts_with(POSTED));
-    let mut known: HashMap<String, (InputId, LedgerEntry)> = inputs
+    let mut known: HashMap<String, (InputId, LedgerRow)> = inputs
         .into_iter()
         .map(|(id, entry)| (entry.location.clone(), (id, entry)))
         .collect();
@@ -291,12 +291,12 @@ fn index_segment(
     open: &OpenArchive,
     segments: &Segments,
     path: &Path,
-    known: Option<(InputId, LedgerEntry)>,
+    known: Option<(InputId, LedgerRow)>,
 ) -> Result<(), PostError> {
     let location = segments.location(path);
     let read_error = |error| PostError::io("read", path, error);
     let size = path.metadata().map_err(read_error)?.len();
-    let is_up = |entry: &LedgerEntry| {
+    let is_up = |entry: &LedgerRow| {
         entry.state == InputState::TakenDown
             || entry.state == InputState::Done && entry.size == size && entry.bytes_done == size
     };
@@ -308,7 +308,7 @@ fn index_segment(
         Some(known) => known,
         // In an archive that was moved, the segment is recognised by its digest.
         None => open.index.register_input(
-            LedgerEntry::pending(&location, &location, &digest, size, segments.collection()),
+            LedgerRow::pending(&location, &location, &digest, size, segments.collection()),
             None,
         )?,
     };
@@ -365,14 +365,14 @@ fn push_line(batch: &mut Batch, progress: &mut InputProgress, numbered: Numbered
 }
 
 /// Returns the inputs that are segments of a collection.
-fn inputs_of(open: &OpenArchive, segments: &Segments) -> BTreeMap<InputId, LedgerEntry> {
+fn inputs_of(open: &OpenArchive, segments: &Segments) -> BTreeMap<InputId, LedgerRow> {
     let prefix = segments.location(Path::new(""));
     let inputs = open.index.inputs(|entry| entry.location.starts_with(&prefix));
     inputs.into_iter().collect()
 }
 
 /// Posted lines, by input.
-type Posted = BTreeMap<InputId, (LedgerEntry, Vec<IndexLine>)>;
+type Posted = BTreeMap<InputId, (LedgerRow, Vec<IndexLine>)>;
 
 /// Returns posted lines with the same place and time as these.
 fn posted_like(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<Posted, PostError> {
@@ -534,7 +534,7 @@ fn elsewhere_reason(
 fn stays_reason(
     snapshot: &Snapshot,
     segments: &Segments,
-    posted: &BTreeMap<InputId, LedgerEntry>,
+    posted: &BTreeMap<InputId, LedgerRow>,
     filter: &AccessFilter,
     line: &IndexLine,
 ) -> Result<Option<String>, PostError> {

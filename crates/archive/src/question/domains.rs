@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::DomainRow;
+
 /// Asks for one domain.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Domain {
@@ -89,20 +91,6 @@ pub struct DomainsBody {
     pub rows: Vec<DomainRow>,
     /// Cursor for the next part; absent at the end of the list.
     pub next: Option<String>,
-}
-
-/// One domain.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DomainRow {
-    /// The registered domain.
-    #[schemars(example = &"example.com")]
-    pub domain: String,
-    /// URIs of the domain that are captured or linked to.
-    pub uris: u64,
-    /// Number of these URIs whose current version is a page.
-    pub pages: u64,
-    /// Links from other domains to this one.
-    pub inlinks_external: u64,
 }
 
 /// Asks for the URIs with the most in-links.

@@ -4,8 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::InputState;
-use crate::as_text;
+use super::LedgerRow;
 
 /// Asks for inputs, sorted by name and then by digest.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -58,52 +57,6 @@ pub struct LedgerBody {
     pub rows: Vec<LedgerRow>,
     /// Cursor for the next part; absent at the end of the list.
     pub next: Option<String>,
-}
-
-/// One input and how far it was loaded.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LedgerRow {
-    /// Name of the input given when it was loaded.
-    #[schemars(example = &"iana.warc.gz")]
-    pub input: String,
-    /// `sha256:<hex>` of the first `size` bytes. For an input not yet read to its end it may be
-    /// `sha256:<hex>/<n>`, the digest of the first `n` bytes.
-    pub digest: String,
-    /// Size of the input in bytes when it was last checked.
-    pub size: u64,
-    /// `pending`, `loading`, `done`, `failed(<reason>)`, or `taken_down` if the whole input is
-    /// taken down.
-    #[serde(with = "as_text")]
-    #[schemars(with = "String", example = &"done")]
-    pub state: InputState,
-    /// Number of records read and woven into the index.
-    pub records: u64,
-    /// Number of these records that are captures.
-    pub captures: u64,
-    /// Number of records and byte ranges that could not be used.
-    pub quarantined: u64,
-    /// Number of captures that takedowns keep out of the archive; not included in `captures`.
-    pub taken_down: u64,
-    /// Number of index lines that describe captures.
-    pub index_lines: u64,
-    /// Offset in bytes up to which everything was read and woven into the index.
-    pub bytes_done: u64,
-    /// Label of the input; empty if it has none.
-    pub collection: String,
-    /// Absolute path or address that the bytes are read from; empty in the HTTP API.
-    pub location: String,
-    /// How the end of the input is cut off; empty if the input is complete.
-    pub cut: String,
-    /// Why the input could not be read, or not be continued, when it was last loaded; empty if it
-    /// could. Data loaded before is kept.
-    pub missing: String,
-}
-
-impl LedgerRow {
-    /// Returns how many bytes `digest` covers, and the digest without that number.
-    pub fn beginning(&self) -> (u64, &str) {
-        index::digested_beginning(&self.digest).unwrap_or((self.size, &self.digest))
-    }
 }
 
 /// Asks for records and byte ranges that could not be used, by input in the order of loading, then

@@ -44,7 +44,9 @@ pub(crate) use dump::DumpRequest;
 pub(crate) use envelope::questions;
 pub use envelope::{Body, Question};
 pub use extract::{CaptureKind, DocumentScope, LinkScope};
-pub use index::InputState;
+pub use facts::FactsTable;
+pub use index::{DomainRow, InputState, LedgerRow};
+pub use pipeline::StageRow;
 
 use crate::AskError;
 

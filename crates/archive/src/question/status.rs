@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DocumentScope, FactsPlace, LinkScope};
+use super::{DocumentScope, FactsPlace, FactsTable, LinkScope, StageRow};
 
 /// Asks for totals and state of the archive.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -92,22 +92,6 @@ pub struct StatusBody {
     pub search_failure: String,
 }
 
-/// The size of a table of facts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FactsTable {
-    /// Name of the table.
-    #[schemars(example = &"captures")]
-    pub table: String,
-    /// The last epoch from which it has rows.
-    pub epoch: u64,
-    /// Number of its rows.
-    pub rows: u64,
-    /// Number of its data files.
-    pub files: u64,
-    /// Size of its data files in bytes.
-    pub bytes: u64,
-}
-
 /// Damaged or inconsistent parts of the archive.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckBody {
@@ -150,44 +134,4 @@ pub struct DamageRow {
 pub struct StagesBody {
     /// The stages, in the order in which records pass them.
     pub stages: Vec<StageRow>,
-}
-
-/// Statistics of one stage of loading.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StageRow {
-    /// Name of the stage: `digest`, `register`, `read`, `extract`, `weave` or `search`.
-    #[schemars(example = &"read")]
-    pub stage: String,
-    /// Number of threads of the stage.
-    pub threads: usize,
-    /// Number of items in the stage's queue.
-    pub waiting: u64,
-    /// Number of items that the stage is working on.
-    pub running: u64,
-    /// Number of items that have passed the stage.
-    pub done: u64,
-    /// Number of items that have entered the stage's queue.
-    pub total: u64,
-    /// Mean time that the stage spends on an item, in milliseconds.
-    pub ms_per_item: f64,
-    /// Share of items that the stage handled in batches, from 0 to 1.
-    pub batched_share: f64,
-    /// Mean number of items per batch.
-    pub batch_mean: f64,
-}
-
-impl From<pipeline::StageReport> for StageRow {
-    fn from(report: pipeline::StageReport) -> StageRow {
-        StageRow {
-            stage: report.name.to_owned(),
-            threads: report.threads,
-            waiting: report.waiting,
-            running: report.running,
-            done: report.done,
-            total: report.total,
-            ms_per_item: report.ms_per_item,
-            batched_share: report.batched_share,
-            batch_mean: report.batch_mean,
-        }
-    }
 }

@@ -8,7 +8,7 @@ use archive::question::{Body, InputState, LoadRequest, OptionalStage, Page, Page
 use export::Subset;
 use extract::{Belonging, Documents, Extracted, LinkScope, RequestFacts, Settings};
 use index::model::Model;
-use index::{Batch, DumpFormat, InputProgress, LedgerEntry, View};
+use index::{Batch, DumpFormat, InputProgress, LedgerRow, View};
 use inputs::LoadInput;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -452,7 +452,7 @@ fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
             data_encoding::HEXLOWER.encode(&Sha256::digest(&bytes))
         );
         let size = bytes.len() as u64;
-        let input = model.register_input(LedgerEntry::pending(name, "", &digest, size, ""), None);
+        let input = model.register_input(LedgerRow::pending(name, "", &digest, size, ""), None);
         let mut records = Vec::new();
         let mut reader = Reader::open(path, ReaderSettings::default()).unwrap();
         while let Some(entry) = reader.next_entry().unwrap() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use archive::question::SearchQuestion;
 use archive::{
-    Archive, FactInput, FactsImport, ImportLine, ImportLineError, OneInput, Part, QuarantinedSpan,
+    Archive, FactInput, FactsImport, ImportLine, ImportLineError, OneInput, Part, QuarantineEntry,
 };
 use extract::LinkScope;
 use inputs::Sources;
@@ -30,7 +30,7 @@ fn lines(shared: &Path, names: &[&str]) -> Vec<ImportLine> {
         while let Some(part) = parts.next().unwrap() {
             match part {
                 Part::Capture(capture) => captures.push(ImportLine::Capture(capture)),
-                Part::Quarantined(span, defect) => quarantined.push(QuarantinedSpan {
+                Part::Quarantined(span, defect) => quarantined.push(QuarantineEntry {
                     offset: span.offset,
                     length: span.length,
                     reason: defect.reason.to_owned(),

@@ -8,7 +8,7 @@ use archive::question::{Body, LoadRequest, OptionalStage, Page, Question, Search
 use data_encoding::HEXLOWER;
 use extract::{Documents, Extracted, LinkScope, Settings};
 use index::model::Model;
-use index::{Batch, DumpFormat, InputProgress, InputState, LedgerEntry, View};
+use index::{Batch, DumpFormat, InputProgress, InputState, LedgerRow, View};
 use sha2::{Digest, Sha256};
 use warc::{Entry, Reader, ReaderSettings};
 
@@ -61,7 +61,7 @@ fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
         let bytes = std::fs::read(path).unwrap();
         let digest = format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&bytes)));
         let size = bytes.len() as u64;
-        let input = model.register_input(LedgerEntry::pending(name, "", &digest, size, ""), None);
+        let input = model.register_input(LedgerRow::pending(name, "", &digest, size, ""), None);
         let mut batch = Batch::default();
         let mut records = 0;
         let mut reader = Reader::open(path, ReaderSettings::default()).unwrap();

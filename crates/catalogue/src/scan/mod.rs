@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
-use pipeline::{Batch, Feeder, Flow, StageReport, StageSettings};
+use pipeline::{Batch, Feeder, Flow, StageRow, StageSettings};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::io::Errno;
 
@@ -181,7 +181,7 @@ pub struct ScanReport {
     /// Its row.
     pub row: ScanRow,
     /// Reports of the stages, for this run.
-    pub stages: Vec<StageReport>,
+    pub stages: Vec<StageRow>,
 }
 
 /// Receives differences, from several threads.
@@ -418,7 +418,7 @@ impl Scan {
         self: &Arc<Self>,
         target: &Target,
         settings: &ScanSettings,
-        mut stages: Vec<StageReport>,
+        mut stages: Vec<StageRow>,
     ) -> Result<ScanReport, ScanError> {
         if settings.last_stage == LastStage::Apply {
             stages.push(self.remove_old(Orphans::All)?);
@@ -439,7 +439,7 @@ impl Scan {
         target: &Target,
         settings: &ScanSettings,
         which: &Which,
-    ) -> Result<Vec<StageReport>, ScanError> {
+    ) -> Result<Vec<StageRow>, ScanError> {
         let path = path_buf(&target.root);
         let cannot_read = |errno: Errno| ScanError::Root {
             path: path.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use pipeline::{Flow, Item, StageReport, StageSettings};
+use pipeline::{Flow, Item, StageRow, StageSettings};
 
 use super::Scan;
 use crate::attributes::FileId;
@@ -53,7 +53,7 @@ const ENTRIES_OF_COMMIT: u64 = 1 << 14;
 impl Scan {
     /// Removes orphans and their entries. Directories in them become orphans and follow. Then
     /// removes the digests of files of forgotten trees.
-    pub(super) fn remove_old(self: &Arc<Self>, which: Orphans) -> Result<StageReport, ScanError> {
+    pub(super) fn remove_old(self: &Arc<Self>, which: Orphans) -> Result<StageRow, ScanError> {
         let scan = self.clone();
         let (feeder, pipeline) = Flow::<Lot, Lot>::new()
             .stage(StageSettings::new("REMOVE_OLD"), move |_| {

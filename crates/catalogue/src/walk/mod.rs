@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use parking_lot::{Condvar, Mutex};
-use pipeline::StageReport;
+use pipeline::StageRow;
 use rustix::io::Errno;
 
 pub(crate) use mounts::Mounts;
@@ -359,13 +359,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(crate) fn report(&self) -> StageReport {
+    pub(crate) fn report(&self) -> StageRow {
         let stats = &self.stats;
         let (running, done) = (stats.running.load(Relaxed), stats.names.load(Relaxed));
         let waiting = self.pending.load(Relaxed).saturating_sub(running);
         let ratio = |a: f64, b: u64| if b == 0 { 0.0 } else { a / b as f64 };
-        StageReport {
-            name: "READ_DIR",
+        StageRow {
+            stage: "READ_DIR".to_owned(),
             threads: self.settings.threads,
             waiting,
             running,

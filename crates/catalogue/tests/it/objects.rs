@@ -418,7 +418,7 @@ fn a_directory_of_many_objects_is_sorted_aside() {
     rig.put("many/0/inner", 5);
     rig.put("z", 9);
     let scanned = rig.scan("s3://b");
-    let stages: Vec<&str> = scanned.stages.iter().map(|stage| stage.name).collect();
+    let stages: Vec<&str> = scanned.stages.iter().map(|stage| stage.stage.as_str()).collect();
     assert_eq!(stages, ["READ_DIR", "LOOKUP", "DIFF", "APPLY", "REMOVE_OLD"]);
     assert_eq!(scanned.stages[0].done, 70_002);
     rig.check("");

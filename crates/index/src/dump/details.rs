@@ -13,7 +13,7 @@ use crate::cell::Cell;
 use crate::codec;
 use crate::dump::{DumpFormat, DumpNameError};
 use crate::error::DumpError;
-use crate::ledger::LedgerEntry;
+use crate::ledger::LedgerRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::views::index_lines;
@@ -72,11 +72,11 @@ impl Snapshot {
     fn dump_kinds(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
         // Captures of one key and time are stored by input number, which depends on the order of
         // loading.
-        let mut equal: Vec<(Arc<LedgerEntry>, Capture)> = Vec::new();
+        let mut equal: Vec<(Arc<LedgerRow>, Capture)> = Vec::new();
         for row in self.cut().iter(Table::Captures) {
             let (key, value) = row?;
             let stored = captures::read_row(self.cut(), &key, &value)?;
-            let is_equal = |(_, first): &(Arc<LedgerEntry>, Capture)| {
+            let is_equal = |(_, first): &(Arc<LedgerRow>, Capture)| {
                 (first.fetch_time_ms, &first.url_key)
                     == (stored.capture.fetch_time_ms, &stored.capture.url_key)
             };
@@ -188,7 +188,7 @@ fn print_index_lines(
 /// Prints captures of one key and time, by input and offset.
 fn print_kinds(
     printer: &mut Printer<'_>,
-    equal: &mut Vec<(Arc<LedgerEntry>, Capture)>,
+    equal: &mut Vec<(Arc<LedgerRow>, Capture)>,
 ) -> Result<(), DumpError> {
     equal.sort_by(|(a_input, a), (b_input, b)| (&a_input.input, a.offset).cmp(&(&b_input.input, b.offset)));
     for (input, capture) in equal.drain(..) {

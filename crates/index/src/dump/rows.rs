@@ -9,7 +9,7 @@ use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Rows;
 use crate::dump::{DumpFormat, DumpRange, Printer, View};
 use crate::error::{DumpError, SnapshotError};
-use crate::ledger::{LedgerEntry, QuarantineEntry};
+use crate::ledger::{LedgerRow, QuarantineEntry};
 use crate::snapshot::Snapshot;
 use crate::sort::Sorter;
 use crate::tables::Table;
@@ -375,7 +375,7 @@ fn print_inlink(
 }
 
 /// Prints the ledger by name and digest, because numbers depend on the order of loading.
-pub(crate) fn dump_ledger(printer: &mut Printer<'_>, mut entries: Vec<LedgerEntry>) -> Result<(), DumpError> {
+pub(crate) fn dump_ledger(printer: &mut Printer<'_>, mut entries: Vec<LedgerRow>) -> Result<(), DumpError> {
     // Two inputs may have the same name, but digests are unique.
     entries.sort_by(|a, b| (&a.input, &a.digest).cmp(&(&b.input, &b.digest)));
     for entry in entries {

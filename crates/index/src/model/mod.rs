@@ -18,7 +18,7 @@ use crate::dump::{DumpFormat, Printer, View, dump_ledger, dump_quarantine, print
 use crate::epoch::Batch;
 use crate::error::DumpError;
 use crate::ids::InputId;
-use crate::ledger::{LedgerEntry, QuarantineEntry};
+use crate::ledger::{LedgerRow, QuarantineEntry};
 use crate::rows::{AnchorRow, LinkRow, OriginalCapture, PastVersion, TextCapture, TopRow, VersionLink};
 use crate::takedown::Selector;
 use crate::views::capture_key::{KEY_BYTES_MAX, is_usable_key};
@@ -30,7 +30,7 @@ use crate::writer::RollBack;
 #[derive(Debug, Default, Clone)]
 pub struct Model {
     /// Entry of input `i + 1`.
-    ledger: Vec<LedgerEntry>,
+    ledger: Vec<LedgerRow>,
     /// Captures by input and offset.
     captures: BTreeMap<(InputId, u64), Capture>,
     /// Revisits of other URLs that have an original, with the content of the original.
@@ -52,8 +52,8 @@ struct Uri {
 
 impl Model {
     /// As [`crate::Index::register_input`].
-    pub fn register_input(&mut self, entry: LedgerEntry, continues: Option<InputId>) -> InputId {
-        let is_same = |e: &LedgerEntry| e.is_digested() && e.digest == entry.digest;
+    pub fn register_input(&mut self, entry: LedgerRow, continues: Option<InputId>) -> InputId {
+        let is_same = |e: &LedgerRow| e.is_digested() && e.digest == entry.digest;
         let known = self.ledger.iter().position(is_same);
         match (known, continues) {
             (Some(index), _) => {
@@ -271,7 +271,7 @@ impl Model {
     }
 
     /// Returns all captures, with the entries of their inputs.
-    pub fn captures(&self) -> impl Iterator<Item = (&LedgerEntry, &Capture)> {
+    pub fn captures(&self) -> impl Iterator<Item = (&LedgerRow, &Capture)> {
         let captures = self.captures.iter();
         captures.map(|((input, _), capture)| (&self.ledger[input.0 as usize - 1], capture))
     }

@@ -28,7 +28,7 @@ use crate::error::SnapshotError;
 use crate::external;
 use crate::ids::{Epoch, InputId};
 use crate::ledger;
-use crate::ledger::{InputState, LedgerEntry, QuarantineEntry};
+use crate::ledger::{InputState, LedgerRow, QuarantineEntry};
 use crate::revisits::{self, ReferenceHashes};
 use crate::rows::{
     AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, OriginalCapture, PageRow, TextCapture, TopRow,
@@ -57,7 +57,7 @@ struct Inner {
     dir: PathBuf,
     cut: Cut,
     totals: TotalsRow,
-    inputs: Mutex<FxHashMap<InputId, Arc<LedgerEntry>>>,
+    inputs: Mutex<FxHashMap<InputId, Arc<LedgerRow>>>,
     /// Computed on first use.
     has_lines: OnceLock<bool>,
 }
@@ -600,7 +600,7 @@ impl Snapshot {
     }
 
     /// Returns the ledger entry of an input that some row names.
-    pub fn input(&self, id: InputId) -> Result<Arc<LedgerEntry>, SnapshotError> {
+    pub fn input(&self, id: InputId) -> Result<Arc<LedgerRow>, SnapshotError> {
         if let Some(entry) = self.inner.inputs.lock().get(&id) {
             return Ok(entry.clone());
         }
@@ -679,7 +679,7 @@ impl Snapshot {
     }
 
     /// Returns the ledger, by input number.
-    pub fn ledger(&self) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
+    pub fn ledger(&self) -> Result<Vec<(InputId, LedgerRow)>, SnapshotError> {
         let mut entries = ledger::read_all(self.cut())?;
         entries.retain(|(_, entry)| entry.state != InputState::Forgotten);
         Ok(entries)

@@ -8,7 +8,7 @@ use crate::cut::Cut;
 use crate::epoch::Arrival;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
-use crate::ledger::{InputState, LedgerEntry};
+use crate::ledger::{InputState, LedgerRow};
 use crate::tables::Table;
 use crate::write::Write;
 
@@ -70,7 +70,7 @@ impl Register {
     }
 
     /// Returns the rule of a selector. Creates the register's hash key on first use.
-    pub(crate) fn rule_of(&mut self, selector: &Selector, ledger: &[LedgerEntry]) -> KeptSelector {
+    pub(crate) fn rule_of(&mut self, selector: &Selector, ledger: &[LedgerRow]) -> KeptSelector {
         if self.key.is_none() {
             *self = Register::of(Some(system::random()), Vec::new());
         }
@@ -117,7 +117,7 @@ impl Register {
         &self,
         cut: &Cut,
         write: &mut Write<'_>,
-        ledger: &[LedgerEntry],
+        ledger: &[LedgerRow],
         arriving: Vec<(InputId, T)>,
     ) -> Result<Admission<T>, SnapshotError> {
         let mut admission = Admission::default();

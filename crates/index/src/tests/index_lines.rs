@@ -9,8 +9,8 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 use super::support::progress;
 use crate::{
-    Batch, CaptureRow, Epoch, Index, InputId, InputState, KeyRange, LedgerEntry, RollBack, Selector,
-    Settings, TakedownRequest,
+    Batch, CaptureRow, Epoch, Index, InputId, InputState, KeyRange, LedgerRow, RollBack, Selector, Settings,
+    TakedownRequest,
 };
 use extract::IndexLine;
 
@@ -166,7 +166,7 @@ fn run(steps: Vec<Step>) {
         .iter()
         .map(|name| {
             let digest = format!("sha256:{name}");
-            let entry = LedgerEntry::pending(&format!("crawls/{name}"), name, &digest, 1 << 20, "");
+            let entry = LedgerRow::pending(&format!("crawls/{name}"), name, &digest, 1 << 20, "");
             index.register_input(entry, None).unwrap().0
         })
         .collect();
@@ -272,7 +272,7 @@ fn captures_are_shown_once_whatever_comes_first() {
 fn lines_of_the_last_second_are_shown() {
     let dir = tempfile::tempdir().unwrap();
     let index = Index::open(dir.path(), None, Settings::default()).unwrap();
-    let entry = LedgerEntry::pending("x.cdxj", "/x.cdxj", "sha256:x", 100, "");
+    let entry = LedgerRow::pending("x.cdxj", "/x.cdxj", "sha256:x", 100, "");
     let (id, _) = index.register_input(entry, None).unwrap();
     let mut line = line(&capture(0, 0, 0, 0), "x.warc.gz", 0);
     line.fetch_time_ms = civil_max();

@@ -2,7 +2,7 @@
 
 use crate::tests::support::{Pair, all_dumps, dump, entry, key, noise, page, progress};
 use crate::{
-    ApplyError, Batch, DigestProgress, Index, InputId, InputProgress, InputState, LedgerEntry, PageChange,
+    ApplyError, Batch, DigestProgress, Index, InputId, InputProgress, InputState, LedgerRow, PageChange,
     RollBack, Settings, View,
 };
 
@@ -299,7 +299,7 @@ fn digests_of_beginnings_are_no_identity_and_move_with_epochs() {
         pair.index().register_input(begun(name, 10), None).unwrap().0
     });
     assert_ne!(ids[0], ids[1]);
-    let step = |input, bytes_done, digested: &LedgerEntry| InputProgress {
+    let step = |input, bytes_done, digested: &LedgerRow| InputProgress {
         digested: Some(DigestProgress {
             digest: digested.digest.clone(),
             digesting: digested.digesting.clone(),

@@ -11,7 +11,7 @@ use crate::tables::Table;
 use crate::views::capture_row::text_hash;
 use crate::{
     AnchorRow, Batch, CaptureRow, DumpFormat, Epoch, EpochReport, Fingerprints, Index, InputId,
-    InputProgress, InputState, LedgerEntry, PageChange, PastVersion, Recount, RollBack, Selector, Settings,
+    InputProgress, InputState, LedgerRow, PageChange, PastVersion, Recount, RollBack, Selector, Settings,
     Snapshot, TakedownOutcome, TakedownRequest, TopRow, View, When, past_count,
 };
 
@@ -199,7 +199,7 @@ impl Pair {
     /// Returns inputs that were started and not read to their end.
     pub(crate) fn unfinished(&self) -> Vec<InputId> {
         let begun =
-            |entry: &LedgerEntry| matches!(entry.state, InputState::Loading | InputState::Failed { .. });
+            |entry: &LedgerRow| matches!(entry.state, InputState::Loading | InputState::Failed { .. });
         self.index().inputs(begun).into_iter().map(|(id, _)| id).collect()
     }
 
@@ -235,7 +235,7 @@ impl Pair {
     pub(crate) fn find_again(&mut self, input: InputId, name: &str) {
         let epoch = self.snapshot().epoch();
         let known = self.snapshot().input(input).unwrap();
-        let found = LedgerEntry::pending(name, "", &known.digest, known.size, "");
+        let found = LedgerRow::pending(name, "", &known.digest, known.size, "");
         let (id, _) = self.index().register_input(found.clone(), None).unwrap();
         let snapshot = self.snapshot();
         self.follower.read(&snapshot, epoch);
@@ -486,9 +486,9 @@ pub(crate) fn all_dumps(snapshot: &Snapshot) -> Vec<String> {
     View::ALL.iter().map(|&view| dump(snapshot, view)).collect()
 }
 
-pub(crate) fn entry(name: &str) -> LedgerEntry {
+pub(crate) fn entry(name: &str) -> LedgerRow {
     let (location, digest) = (format!("/inputs/{name}"), format!("sha256:{name}"));
-    LedgerEntry::pending(name, &location, &digest, 1000, "")
+    LedgerRow::pending(name, &location, &digest, 1000, "")
 }
 
 pub(crate) fn progress(input: InputId, bytes_done: u64, state: InputState) -> InputProgress {

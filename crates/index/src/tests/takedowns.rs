@@ -9,7 +9,7 @@ use crate::tests::support::{
     Pair, all_dumps, dump, entry, key, page, progress, run_child, settings, take_down,
 };
 use crate::{
-    Batch, CaptureRow, Index, InputId, InputState, KeptSelector, LedgerEntry, PageChange, Selector, View,
+    Batch, CaptureRow, Index, InputId, InputState, KeptSelector, LedgerRow, PageChange, Selector, View,
 };
 
 const DIR: &str = "WEFT_TEST_TAKEDOWN_DIR";
@@ -323,7 +323,7 @@ fn load(dir: &Path) -> Index {
             .ok_or_else(|| "not there".into())
     };
     let read = |input: &str, number: u64| {
-        let (id, known): (InputId, LedgerEntry) = index.register_input(entry(input), None).unwrap();
+        let (id, known): (InputId, LedgerRow) = index.register_input(entry(input), None).unwrap();
         let returning = index.returning(id).unwrap();
         let captures = captures(number).into_iter();
         let captures: Vec<_> = if known.state == InputState::Done {

@@ -40,7 +40,7 @@ use crate::external::{self, NoteRenamed, WriteExternal};
 use crate::ids::InputId;
 use crate::last_epoch::LastEpoch;
 use crate::ledger;
-use crate::ledger::{InputState, LedgerEntry};
+use crate::ledger::{InputState, LedgerRow};
 use crate::rebuild::{self, RebuildError, RebuildReport};
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
@@ -116,15 +116,15 @@ impl Index {
     /// An input found by digest takes the new location, and the lesser of its two names. A
     /// continued input, including one that was only renamed, takes name, location, digest and size
     /// of `entry` and keeps its position and sums. An entry that is not digested
-    /// ([`LedgerEntry::is_digested`]) is not found by digest.
+    /// ([`LedgerRow::is_digested`]) is not found by digest.
     ///
     /// # Errors
     /// [`ApplyError`], as [`Index::apply`].
     pub fn register_input(
         &self,
-        entry: LedgerEntry,
+        entry: LedgerRow,
         continues: Option<InputId>,
-    ) -> Result<(InputId, LedgerEntry), ApplyError> {
+    ) -> Result<(InputId, LedgerRow), ApplyError> {
         self.register_input_with(entry, continues, None)
     }
 
@@ -135,10 +135,10 @@ impl Index {
     /// As [`Index::apply_with_external`].
     pub fn register_input_with(
         &self,
-        entry: LedgerEntry,
+        entry: LedgerRow,
         continues: Option<InputId>,
         note_renamed: Option<&mut NoteRenamed<'_>>,
-    ) -> Result<(InputId, LedgerEntry), ApplyError> {
+    ) -> Result<(InputId, LedgerRow), ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
         let tables = inner.usable(&writer)?;
@@ -176,9 +176,9 @@ impl Index {
     }
 
     /// Returns the input last registered with content from `location`, if any.
-    pub fn input_at(&self, location: &str) -> Option<(InputId, LedgerEntry)> {
+    pub fn input_at(&self, location: &str) -> Option<(InputId, LedgerRow)> {
         let writer = self.inner.writer.lock();
-        let is_there = |entry: &LedgerEntry| {
+        let is_there = |entry: &LedgerRow| {
             entry.location == location && entry.has_content() && entry.state != InputState::Forgotten
         };
         let index = writer.ledger.iter().rposition(is_there)?;
@@ -204,7 +204,7 @@ impl Index {
     }
 
     /// Returns the inputs in the ledger that satisfy `wanted`.
-    pub fn inputs(&self, wanted: impl Fn(&LedgerEntry) -> bool) -> Vec<(InputId, LedgerEntry)> {
+    pub fn inputs(&self, wanted: impl Fn(&LedgerRow) -> bool) -> Vec<(InputId, LedgerRow)> {
         let writer = self.inner.writer.lock();
         let entries = writer.ledger.iter().zip(1..);
         entries
@@ -426,7 +426,7 @@ impl Inner {
         &self,
         tables: &Arc<Tables>,
         writer: &mut Writer,
-        (id, now): (InputId, LedgerEntry),
+        (id, now): (InputId, LedgerRow),
         note_renamed: Option<&mut NoteRenamed<'_>>,
     ) -> Result<(), ApplyError> {
         self.poison_on_broken(writer.check_identity(id, &now))?;

@@ -287,7 +287,7 @@ fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, Rerea
 }
 
 /// Takes over the ledger of a committed step. Digests of forgotten inputs are no longer found.
-pub(super) fn take_over(writer: &mut Writer, ledger: Vec<(InputId, crate::ledger::LedgerEntry)>) {
+pub(super) fn take_over(writer: &mut Writer, ledger: Vec<(InputId, crate::ledger::LedgerRow)>) {
     for (id, entry) in ledger {
         if entry.state != crate::InputState::Forgotten {
             writer.replace(id, entry);

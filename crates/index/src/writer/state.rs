@@ -13,7 +13,7 @@ use crate::cut::Cut;
 use crate::domain_of::DomainOf;
 use crate::error::{ApplyError, SnapshotError};
 use crate::ids::InputId;
-use crate::ledger::{self, InputState, LedgerEntry};
+use crate::ledger::{self, InputState, LedgerRow};
 use crate::snapshot::Snapshot;
 use crate::tables::{Table, Tables};
 use crate::takedown::Register;
@@ -24,7 +24,7 @@ pub(super) struct Writer {
     /// `None` only if the index could not be opened again.
     pub(super) tables: Option<Arc<Tables>>,
     /// Entry of input `i + 1`.
-    pub(super) ledger: Vec<LedgerEntry>,
+    pub(super) ledger: Vec<LedgerRow>,
     /// Digested inputs only.
     pub(super) by_digest: FxHashMap<String, InputId>,
     pub(super) totals: TotalsRow,
@@ -46,7 +46,7 @@ impl Writer {
             };
             cut.decode(Table::Inputs, &ledger::entry_key(*id), dense)?;
         }
-        let ledger: Vec<LedgerEntry> = entries.into_iter().map(|(_, entry)| entry).collect();
+        let ledger: Vec<LedgerRow> = entries.into_iter().map(|(_, entry)| entry).collect();
         let by_digest = ledger
             .iter()
             .zip(1..)
@@ -81,7 +81,7 @@ impl Writer {
     }
 
     /// Checks that inputs are numbered without gaps, and that no two have the same digest.
-    pub(super) fn check_identity(&self, id: InputId, entry: &LedgerEntry) -> Result<(), ApplyError> {
+    pub(super) fn check_identity(&self, id: InputId, entry: &LedgerRow) -> Result<(), ApplyError> {
         holds!(
             "index.inputs",
             (1..=self.ledger.len() as u64 + 1).contains(&id.0.into()),
@@ -102,7 +102,7 @@ impl Writer {
 
     /// Checks that the archive's sums are those of the inputs.
     pub(super) fn check_sums(&self) {
-        let sum = |count: fn(&LedgerEntry) -> u64| self.ledger.iter().map(count).sum::<u64>();
+        let sum = |count: fn(&LedgerRow) -> u64| self.ledger.iter().map(count).sum::<u64>();
         debug_assert!(
             self.totals.captures == sum(|entry| entry.captures)
                 && self.totals.records == sum(|entry| entry.records)
@@ -114,7 +114,7 @@ impl Writer {
     }
 
     /// Replaces the entry of an input by the committed one.
-    pub(super) fn replace(&mut self, id: InputId, entry: LedgerEntry) {
+    pub(super) fn replace(&mut self, id: InputId, entry: LedgerRow) {
         let place = &mut self.ledger[id.0 as usize - 1];
         let is_known = place.digest == entry.digest;
         let before = std::mem::replace(place, entry);
@@ -132,7 +132,7 @@ impl Writer {
         }
     }
 
-    pub(super) fn entry(&self, id: InputId) -> Result<&LedgerEntry, ApplyError> {
+    pub(super) fn entry(&self, id: InputId) -> Result<&LedgerRow, ApplyError> {
         // Inputs are numbered from 1: 0 becomes an index that no ledger has.
         let index = (id.0 as usize).wrapping_sub(1);
         self.ledger.get(index).ok_or(ApplyError::UnknownInput(id))

@@ -17,7 +17,7 @@ use crate::epoch::EpochReport;
 use crate::error::{SnapshotError, TakeBackError};
 use crate::ids::{Epoch, InputId};
 use crate::ledger;
-use crate::ledger::{InputState, LedgerEntry, Names};
+use crate::ledger::{InputState, LedgerRow, Names};
 use crate::tables::Table;
 use crate::takedown::{kept_out_key, kept_out_of};
 
@@ -26,7 +26,7 @@ use crate::takedown::{kept_out_key, kept_out_of};
 pub struct RollBack {
     /// The new position. Everything that begins there or later is removed.
     pub bytes_done: u64,
-    /// As [`LedgerEntry::exchange_from`].
+    /// As [`LedgerRow::exchange_from`].
     pub exchange_from: u64,
     /// Number of records before that position.
     pub records: u64,
@@ -115,11 +115,11 @@ fn removal(
 
 /// Returns the entry of an input after the removal.
 fn entry_after(
-    entry: &LedgerEntry,
+    entry: &LedgerRow,
     (id, to): (InputId, &RollBack),
     removed: &RemovedRows,
     (quarantined, kept_out): (usize, usize),
-) -> Result<LedgerEntry, Broken> {
+) -> Result<LedgerRow, Broken> {
     holds!(
         "index.positions",
         to.bytes_done <= entry.bytes_done && to.records <= entry.records,
@@ -159,7 +159,7 @@ fn entry_after(
             now.captures == 0 && now.index_lines == 0 && now.quarantined == 0,
             "a forgotten input keeps no captures, index lines or quarantine entries"
         );
-        now = LedgerEntry::forgotten();
+        now = LedgerRow::forgotten();
     }
     Ok(now)
 }

@@ -16,7 +16,7 @@ use crate::cut::after_prefix;
 use crate::epoch::EpochReport;
 use crate::error::{ApplyError, SnapshotError, TakeBackError};
 use crate::ids::{Epoch, InputId};
-use crate::ledger::{self, InputState, LedgerEntry, Names};
+use crate::ledger::{self, InputState, LedgerRow, Names};
 use crate::rows::CaptureRow;
 use crate::snapshot::{Covering, Snapshot};
 use crate::tables::Table;
@@ -149,7 +149,7 @@ impl Index {
     ) -> Result<TakedownPreview, SnapshotError> {
         let snapshot = self.snapshot();
         let cut = snapshot.cut();
-        let entries: Vec<LedgerEntry> = ledger::read_all(cut)?
+        let entries: Vec<LedgerRow> = ledger::read_all(cut)?
             .into_iter()
             .map(|(_, entry)| entry)
             .collect();
@@ -316,7 +316,7 @@ struct TakedownScan<'a> {
 }
 
 impl<'a> TakedownScan<'a> {
-    fn new(selector: &'a Selector, ledger: &[LedgerEntry]) -> TakedownScan<'a> {
+    fn new(selector: &'a Selector, ledger: &[LedgerRow]) -> TakedownScan<'a> {
         let inputs = match selector {
             Selector::Inputs(ids) => ids.iter().copied().collect(),
             Selector::Collection(label) => ledger
@@ -379,7 +379,7 @@ fn removal(
     removed: RemovedRows,
 ) -> Result<(Removal, Vec<(CaptureRow, String)>), TakeBackError> {
     let cut = snapshot.cut();
-    let mut entries: BTreeMap<InputId, LedgerEntry> = BTreeMap::new();
+    let mut entries: BTreeMap<InputId, LedgerRow> = BTreeMap::new();
     let mut kept_out = Vec::new();
     let captures = removed.places.iter().zip(&removed.methods);
     let captures = captures.map(|(place, method)| (place, Some(method.as_str())));
@@ -436,8 +436,8 @@ fn removal(
 }
 
 /// Returns the entry of an input that is taken down as a whole, with its sums reset.
-fn taken_down_whole(entry: LedgerEntry) -> LedgerEntry {
-    LedgerEntry {
+fn taken_down_whole(entry: LedgerRow) -> LedgerRow {
+    LedgerRow {
         state: InputState::TakenDown,
         records: 0,
         quarantined: 0,

@@ -21,7 +21,7 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use index::{InputState, LedgerEntry};
+use index::{InputState, LedgerRow};
 use inputs::Exchanges;
 use inputs::{DeclaredContent, DiscoveredInput, FileVersion, InputLocation, InputReader, PACKAGE_DIGEST};
 use pipeline::{Out, StageResult};
@@ -313,7 +313,7 @@ impl<'a> Reading<'a> {
         if is_untouched || matches!(end, End::Stopped | End::Changed(_)) {
             return end;
         }
-        let LedgerEntry { size, digest, .. } = &self.registered.entry;
+        let LedgerRow { size, digest, .. } = &self.registered.entry;
         let digesting = self.digesting_input.as_ref();
         let (size, digest) =
             digesting.map_or_else(|| (*size, digest.clone()), |digesting| digesting.beginning());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::StageReport;
+use pipeline::StageRow;
 
 use crate::error::ScanError;
 use crate::objects::{Address, Objects, ObjectsPage};
@@ -96,10 +96,10 @@ impl<'a> Keys<'a> {
         }
     }
 
-    pub(super) fn report(&self) -> StageReport {
+    pub(super) fn report(&self) -> StageRow {
         let ratio = |a: f64, b: u64| if b == 0 { 0.0 } else { a / b as f64 };
-        StageReport {
-            name: "READ_DIR",
+        StageRow {
+            stage: "READ_DIR".to_owned(),
             threads: 1,
             waiting: 0,
             running: 0,

@@ -13,7 +13,7 @@ mod reading;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use pipeline::{Flow, StageReport, Stopped};
+use pipeline::{Flow, StageRow, Stopped};
 
 use super::items::ExaminedPiece;
 use super::{LastStage, Progress, Scan, ScanReport, ScanSettings, Target};
@@ -92,7 +92,7 @@ impl Scan {
         address: &Address,
         objects: &dyn Objects,
         settings: &ScanSettings,
-    ) -> Result<Vec<StageReport>, ScanError> {
+    ) -> Result<Vec<StageRow>, ScanError> {
         let volume = self.catalogue.bucket(address.volume())?;
         if !target.is_whole()
             && let Some(root) = self.catalogue.root(&target.root)?

@@ -208,7 +208,7 @@ fn print(
     args: &Args,
     context: &mut Context,
 ) -> anyhow::Result<()> {
-    let stages: Vec<archive::question::StageRow> = scanned.stages.iter().cloned().map(Into::into).collect();
+    let stages = &scanned.stages;
     let row = &scanned.row;
     if context.json {
         let mut root = row.root.to_vec();
@@ -228,7 +228,7 @@ fn print(
         return Ok(());
     }
     if !matches!(args.until, LastStage::Apply) {
-        return print_stages(&stages, context);
+        return print_stages(stages, context);
     }
     let out = &mut context.out;
     let total = &row.total;
@@ -282,7 +282,7 @@ fn print(
     )?;
     if args.stages || context.verbose > 0 {
         writeln!(context.out)?;
-        print_stages(&stages, context)?;
+        print_stages(stages, context)?;
     }
     Ok(())
 }
