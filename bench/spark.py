@@ -4,7 +4,7 @@
 
 `make python` makes that environment. A master and its workers are processes of this machine. Of a job of Spark the time of one that has
 nothing to do is taken off: the machine of Java starts, and tables are planned, whatever the job reads. Afterwards an archive is
-woven from the tables of the last job (`weft load --from-facts`, which needs weft-sql), and every dump compared.
+indexed from the tables of the last job (`weft load --from-facts`, which needs weft-sql), and every dump compared.
 """
 
 import argparse

@@ -79,27 +79,27 @@ fn index_web(dir: &Path, pages: u64, per_epoch: u64) -> anyhow::Result<f64> {
         index,
         input,
         web: Web::new(pages),
-        woven: 0,
+        indexed: 0,
         offset: 0,
     };
     println!("{pages} pages, {per_epoch} per epoch");
     let mut rates = Vec::new();
     let (mut spent, mut links) = (Duration::ZERO, 0);
-    while run.woven < pages {
+    while run.indexed < pages {
         let tenth = run.index_pages((pages / 10).max(1), per_epoch)?;
-        tenth.print(run.woven);
+        tenth.print(run.indexed);
         rates.push(tenth.pages as f64 / tenth.time.as_secs_f64());
         spent += tenth.time;
         links += tenth.links;
     }
-    let rate = run.woven as f64 / spent.as_secs_f64();
+    let rate = run.indexed as f64 / spent.as_secs_f64();
     println!(
         "total: {rate:.0} pages/s, {:.0} links/s; last tenth at {:.0} % of the first; peak memory {} MiB",
         links as f64 / spent.as_secs_f64(),
         100.0 * rates.last().unwrap_or(&0.0) / rates.first().unwrap_or(&1.0),
         bench::process::memory_bytes_max(std::process::id()).unwrap_or_default() >> 20,
     );
-    print_disk(&run.index, run.woven, links);
+    print_disk(&run.index, run.indexed, links);
     print_reads(&run.index)?;
     Ok(rate)
 }
@@ -112,7 +112,7 @@ struct Run {
     index: Index,
     input: InputId,
     web: Web,
-    woven: u64,
+    indexed: u64,
     offset: u64,
 }
 
@@ -168,14 +168,14 @@ impl Run {
     }
 
     fn next_capture(&mut self) -> Capture {
-        self.woven += 1;
+        self.indexed += 1;
         self.offset += 10_000;
-        self.web.capture(self.woven, self.offset)
+        self.web.capture(self.indexed, self.offset)
     }
 }
 
 impl Tenth {
-    fn print(&self, woven: u64) {
+    fn print(&self, indexed: u64) {
         let seconds = self.time.as_secs_f64();
         let us_per_page = |time: Duration| time.as_micros() as f64 / self.pages as f64;
         let steps: Vec<String> = self
@@ -184,7 +184,7 @@ impl Tenth {
             .map(|(step, time)| format!("{step} {:.0}", us_per_page(*time)))
             .collect();
         println!(
-            "{woven:>9} pages: {:>6.0} pages/s {:>7.0} links/s {:.2} new URIs per link; us per page: CPU \
+            "{indexed:>9} pages: {:>6.0} pages/s {:>7.0} links/s {:.2} new URIs per link; us per page: CPU \
              {:.0} + {:.0}; {}",
             self.pages as f64 / seconds,
             self.links as f64 / seconds,

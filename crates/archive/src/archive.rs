@@ -373,7 +373,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`AskError`]: this process is not the owner, a line is wrong or missing, or the archive
-    /// cannot be written to. Lines already woven are kept, and the same load continues after them.
+    /// cannot be written to. Lines already indexed are kept, and the same load continues after them.
     pub fn load_facts(
         &self,
         lines: &mut dyn Iterator<Item = Result<ImportLine, ImportLineError>>,

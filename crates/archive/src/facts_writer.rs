@@ -2,7 +2,7 @@
 //! follow its epochs.
 //!
 //! Invariant: at most one epoch is committed in the index and not yet in the tables. Its note is in
-//! the index. It is published when the archive is opened, or before the next epoch is woven. If the
+//! the index. It is published when the archive is opened, or before the next epoch is indexed. If the
 //! tables are in a store, opening does not wait for it: a process that opens the archive to write
 //! publishes on another thread, and one that only asks does not publish.
 
@@ -142,7 +142,7 @@ pub(crate) enum OpenMode {
 
 impl FactsWriter {
     /// Opens the tables at their place. Publishes the last note, as far as `opened_for` allows. If
-    /// that fails, it is retried before the next epoch is woven.
+    /// that fails, it is retried before the next epoch is indexed.
     pub(crate) fn open(
         settings: &FactsSettings,
         place: Arc<dyn FileStore>,

@@ -1,7 +1,7 @@
 //! Fills an archive from tables of facts, without the files from which they were made.
 //!
 //! Another program reads the tables and passes their content as lines ([`ImportLine`]): input by
-//! input, the captures of each by offset. An input is woven as if it had been read: into the same
+//! input, the captures of each by offset. An input is indexed as if it had been read: into the same
 //! epochs, ledger, facts and search index. So a load that is stopped or killed continues where it
 //! was, and an input that the archive already has adds nothing.
 
@@ -84,11 +84,11 @@ pub struct FactInput {
 /// Progress of a load from facts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FactsImport {
-    /// Number of inputs woven to their end.
+    /// Number of inputs indexed to their end.
     pub inputs_done: u64,
     /// Number of inputs that the archive already had.
     pub inputs_known: u64,
-    /// Number of captures woven.
+    /// Number of captures indexed.
     pub captures: u64,
     /// Number of captures skipped because the archive already had them.
     pub captures_known: u64,
@@ -104,7 +104,7 @@ impl FactsImport {
 }
 
 /// Applies lines until the last one, or until `should_continue` returns `false`. Then everything so far is
-/// woven, and the next load continues there.
+/// indexed, and the next load continues there.
 pub(crate) fn apply_lines(
     open: &OpenArchive,
     lines: &mut dyn Iterator<Item = Result<ImportLine, ImportLineError>>,
@@ -117,7 +117,7 @@ pub(crate) fn apply_lines(
         open.catch_up_search().map_err(AskError::internal)?;
         let mut import = Import::new(open);
         let outcome = import.all(lines, should_continue);
-        // Even after a failure, everything that was woven must become searchable.
+        // Even after a failure, everything that was indexed must become searchable.
         let flushed = open.flush_search().map_err(AskError::internal);
         outcome?;
         flushed?;
@@ -131,11 +131,11 @@ struct Current {
     /// Its progress is the last one in the batch.
     id: InputId,
     input: FactInput,
-    /// Offset up to which an earlier load has woven it.
+    /// Offset up to which an earlier load has indexed it.
     begun: u64,
     /// End of the last capture.
     position: u64,
-    /// Records woven before this batch.
+    /// Records indexed before this batch.
     records: u64,
 }
 
@@ -291,7 +291,7 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// Marks the input as woven to its end with this batch.
+    /// Marks the input as indexed to its end with this batch.
     fn end_input(&mut self) {
         let (Some(current), Some(progress)) = (self.current.take(), self.batch.progress.last_mut()) else {
             return;

@@ -108,7 +108,7 @@ pub struct LedgerRow {
     /// taken down.
     #[cfg_attr(feature = "schema", schemars(with = "String", example = &"done"))]
     pub state: InputState,
-    /// Number of records read and woven into the index.
+    /// Number of records read and indexed.
     pub records: u64,
     /// Number of these records that are captures.
     pub captures: u64,
@@ -119,7 +119,7 @@ pub struct LedgerRow {
     pub taken_down: u64,
     /// Number of index lines that describe captures.
     pub index_lines: u64,
-    /// Offset in bytes up to which everything was read and woven into the index.
+    /// Offset in bytes up to which everything was read and indexed.
     pub bytes_done: u64,
     /// Label of the input; empty if it has none.
     pub collection: String,
@@ -260,7 +260,7 @@ impl<'a> Names<'a> {
         Names(entries)
     }
 
-    /// Name of an input; empty for an unknown id (a batch is checked before it is woven).
+    /// Name of an input; empty for an unknown id (a batch is checked before it is indexed).
     pub(crate) fn get(self, id: InputId) -> &'a str {
         self.entry(id).map_or("", |entry| entry.input.as_str())
     }

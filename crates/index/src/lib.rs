@@ -2,7 +2,7 @@
 //!
 //! Captures -> versions -> links -> URIs -> domains -> rankings: one epoch updates them all in one
 //! atomic, durable step ([`Index::apply`]), and a [`Snapshot`] sees exactly one epoch. The position
-//! in an input is committed with the captures read up to it, so every capture is woven exactly
+//! in an input is committed with the captures read up to it, so every capture is indexed exactly
 //! once.
 //!
 //! Every view is a pure function of the captures and the names of their inputs: order of loading,

@@ -11,7 +11,7 @@ use crate::ids::{Epoch, InputId};
 pub struct Totals {
     /// Epoch of the sums.
     pub epoch: Epoch,
-    /// Records read and woven.
+    /// Records read and indexed.
     pub records: u64,
     /// Rows of `captures`.
     pub captures: u64,

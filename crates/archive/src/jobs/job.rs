@@ -78,7 +78,7 @@ pub(crate) struct Job {
     state: Mutex<State>,
     /// Woken when the job has ended.
     ended: Condvar,
-    /// Inputs of this load, with the offset up to which each is woven.
+    /// Inputs of this load, with the offset up to which each is indexed.
     touched: Mutex<HashMap<InputId, u64>>,
     /// Listed defects, each with its input, if that has a row in the ledger.
     defects: Mutex<Vec<(Option<InputId>, QuarantineRow)>>,
@@ -154,7 +154,7 @@ impl Job {
             .wait_while_for(&mut state, |state| !state.phase.has_ended(), time_max);
     }
 
-    /// Stops reading. Records already read are still woven.
+    /// Stops reading. Records already read are still indexed.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
@@ -200,12 +200,12 @@ impl Job {
         self.search.get().map_or((0, 0), |progress| progress.at())
     }
 
-    /// Notes that an input belongs to this load and is woven up to `bytes_done`.
+    /// Notes that an input belongs to this load and is indexed up to `bytes_done`.
     pub(crate) fn touch(&self, input: InputId, bytes_done: u64) {
         self.touched.lock().entry(input).or_insert(bytes_done);
     }
 
-    /// Notes that an input is now woven up to `bytes_done`.
+    /// Notes that an input is now indexed up to `bytes_done`.
     pub(crate) fn reach(&self, input: InputId, bytes_done: u64) {
         let mut touched = self.touched.lock();
         let before = touched.entry(input).or_insert(0);
@@ -296,7 +296,7 @@ impl Job {
         let c = &self.counters;
         let (search_pages, search_pages_done) = self.search_pages();
         let stage = stage(&state, &stages, search_pages > 0);
-        // Bytes are woven a little after they are read, and known inputs are not read.
+        // Bytes are indexed a little after they are read, and known inputs are not read.
         let bytes_read = c.bytes_read.get().max(c.bytes_done.get()).min(c.bytes.get());
         let elapsed_ms = elapsed.as_millis() as u64;
         let (done, whole) = match stage {

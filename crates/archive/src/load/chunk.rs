@@ -118,7 +118,7 @@ pub(super) struct Chunk {
     pub(super) state: InputState,
     /// How the end of the input is cut off, if it is. Set only in the last chunk of an input.
     pub(super) cut: Option<String>,
-    /// The state of the input after everything woven of it is taken back. Set only in the last
+    /// The state of the input after everything indexed of it is taken back. Set only in the last
     /// chunk of an input whose content changed while it was read.
     pub(super) taken_back: Option<InputState>,
     /// How the input differs from the declarations of its package. Set only in the last chunk of an

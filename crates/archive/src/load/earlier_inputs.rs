@@ -121,7 +121,7 @@ impl EarlierInputs {
         };
         let unfinished = self.unfinished.iter().filter(|(_, entry)| {
             let is_here = entry.location == location;
-            // Before anything of it is woven, a renamed input is also recognised by its size.
+            // Before anything of it is indexed, a renamed input is also recognised by its size.
             let is_whole = !entry.is_digested() && entry.size == content.size;
             let is_like = entry.input == found.name || entry.state == InputState::Loading || is_whole;
             // An empty input is a prefix of every content, so a matching name alone proves nothing.

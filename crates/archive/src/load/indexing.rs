@@ -50,7 +50,7 @@ pub(super) fn apply_chunks(
     count(context, &report, &progress);
     let snapshot = context.open.index.snapshot();
     out.send(IndexedEpoch { report, snapshot })?;
-    // All chunks of these inputs are woven now, so the inputs can be taken back completely.
+    // All chunks of these inputs are indexed now, so the inputs can be taken back completely.
     for (input, state) in changed {
         take_back_changed(context, input, state)?;
     }

@@ -106,7 +106,7 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     if let Some(reader) = &open.document_reader {
         reader.rest();
     }
-    // Even after a failure, everything that was woven must become searchable. The first error is
+    // Even after a failure, everything that was indexed must become searchable. The first error is
     // the one to report.
     let flushed = if job.is_off(OptionalStage::Search) {
         Ok(())
@@ -215,7 +215,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<QueuedInput
             },
             with(context, |context| {
                 move |epochs: Vec<IndexedEpoch>, _: &mut Out<'_, ()>| {
-                    let epochs = epochs.into_iter().map(|woven| (woven.report, woven.snapshot));
+                    let epochs = epochs.into_iter().map(|epoch| (epoch.report, epoch.snapshot));
                     Ok(context.open.feed_search(epochs)?)
                 }
             }),

@@ -1,7 +1,7 @@
-//! Takes back woven parts of an input.
+//! Takes back indexed parts of an input.
 //!
 //! An input may continue an earlier, shorter one: a copy that was interrupted, or a file that was
-//! cut off. The earlier one was woven with its incomplete last record. So it is first taken back to
+//! cut off. The earlier one was indexed with its incomplete last record. So it is first taken back to
 //! the end of its last complete record, which a reader with the setting `growing` finds. Then it is
 //! read on like any input that has grown. If another input already has the whole content, and the
 //! earlier input is no longer at its place, the earlier input is removed for good.
@@ -39,7 +39,7 @@ pub(crate) enum TakeBackFailure {
     Input(String),
 }
 
-/// Why a woven capture cannot be made again from its record.
+/// Why a indexed capture cannot be made again from its record.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RereadError {
     #[error(transparent)]
@@ -81,7 +81,7 @@ pub(super) fn to_last_whole_record(
     take_back(&context.open, &context.extract, id, &to, Some(input))
 }
 
-/// Takes back the last responses of a grown input that were woven before their requests arrived.
+/// Takes back the last responses of a grown input that were indexed before their requests arrived.
 pub(super) fn to_early_answers(
     context: &Context,
     (id, entry): (InputId, &LedgerRow),

@@ -5,7 +5,7 @@
 //! takedowns, rights, checks and rebuilding need not know about posts. Small posts share a segment.
 //!
 //! Invariants:
-//! - a segment is replaced as a whole, and its new lines are woven in one epoch: a post is added
+//! - a segment is replaced as a whole, and its new lines are indexed in one epoch: a post is added
 //!   completely or not at all;
 //! - a deleted line is blanked in place, so that all others keep their offsets and numbers;
 //! - an operation of several steps is noted before the first (`pending`), and completed when the

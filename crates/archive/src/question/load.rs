@@ -195,7 +195,7 @@ pub enum JobStage {
     /// The load reads records and indexes them. The next inputs are digested at the
     /// same time.
     Loading,
-    /// Everything is woven into the index; the search index follows.
+    /// Everything is indexed; the search index follows.
     Finishing,
     /// The load has ended.
     Ended,
@@ -268,7 +268,7 @@ pub struct JobBody {
     pub bytes_digested: u64,
     /// Bytes of inputs read, including those known before. It advances inside large records too.
     pub bytes_read: u64,
-    /// Bytes woven into the index, including those known before.
+    /// Bytes indexed, including those known before.
     pub bytes_done: u64,
     /// Number of pages that the search index still has to catch up on; 0 if it is up to date.
     pub search_pages: u64,

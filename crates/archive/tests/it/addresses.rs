@@ -246,7 +246,7 @@ fn a_kept_digest_saves_the_reading_for_it() {
     assert!(read < content.len() as u64 + 64, "{read} of {}", content.len());
 }
 
-/// A load that was cancelled continues with the record after the last woven one, and reads only
+/// A load that was cancelled continues with the record after the last indexed one, and reads only
 /// from there.
 #[test]
 fn an_interrupted_load_goes_on_by_range() {

@@ -1,4 +1,4 @@
-//! Archives that are woven from tables of facts.
+//! Archives that are indexed from tables of facts.
 
 use std::path::Path;
 

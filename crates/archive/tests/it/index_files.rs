@@ -301,7 +301,7 @@ fn a_takedown_keeps_lines_out_until_it_is_undone() {
     assert_eq!(status(&archive).captures_taken_down, 0);
 }
 
-/// Small epochs, so that a stopped load has woven some lines of one member. The next load continues
+/// Small epochs, so that a stopped load has indexed some lines of one member. The next load continues
 /// after them.
 #[test]
 fn a_load_that_was_stopped_goes_on() {

@@ -348,7 +348,7 @@ fn a_purge_blanks_posted_lines_that_are_kept_out() {
     check_sound(&archive);
 }
 
-/// The archive is moved, and its last segment is not woven yet. It is woven when the archive is
+/// The archive is moved, and its last segment is not indexed yet. It is indexed when the archive is
 /// opened.
 #[test]
 fn what_is_durable_and_not_woven_comes_when_the_archive_is_opened() {

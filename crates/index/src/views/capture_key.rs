@@ -8,13 +8,13 @@ use extract::Capture;
 use crate::codec::{self, Corrupt, Reader};
 use crate::ids::InputId;
 
-/// Longest URL key that is woven, in bytes: the engine's limit for keys is 65,535, and row keys
+/// Longest URL key that is indexed, in bytes: the engine's limit for keys is 65,535, and row keys
 /// have further parts.
 pub(crate) const KEY_BYTES_MAX: usize = 60_000;
 
 const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
 
-/// Returns why a capture cannot be woven: a reason for the quarantine and the details; `None` if it
+/// Returns why a capture cannot be indexed: a reason for the quarantine and the details; `None` if it
 /// can be.
 pub fn refusal(capture: &Capture) -> Option<(&'static str, String)> {
     refusal_of_key(&capture.url_key)
@@ -27,7 +27,7 @@ pub fn refusal_of_key(url_key: &str) -> Option<(&'static str, String)> {
     (!is_usable_key(url_key)).then(|| ("url-key-length", wrong()))
 }
 
-/// Returns whether a URL key can be woven.
+/// Returns whether a URL key can be indexed.
 pub(crate) fn is_usable_key(url_key: &str) -> bool {
     !url_key.is_empty() && url_key.len() <= KEY_BYTES_MAX
 }

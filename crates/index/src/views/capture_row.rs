@@ -127,7 +127,7 @@ fn text_of(capture: &Capture) -> Option<TextHash> {
     content.map(|content| text_hash(&content.text))
 }
 
-/// Returns how many links of a page are not kept, with those whose keys cannot be woven.
+/// Returns how many links of a page are not kept, with those whose keys cannot be indexed.
 fn links_dropped(content: &Page) -> u32 {
     let unusable = content.links.iter().filter(|link| !is_usable_key(&link.url_key));
     content.links_dropped + unusable.count() as u32

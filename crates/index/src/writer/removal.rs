@@ -26,7 +26,7 @@ use crate::views::version_change::Redecide;
 use crate::views::versions;
 use crate::views::{order, originals};
 
-/// Reads a woven capture again.
+/// Reads a indexed capture again.
 pub type Reread<'a> = dyn FnMut(&CaptureRow) -> Result<Capture, CallerError> + 'a;
 
 /// The captures to remove, and where to look for them.

@@ -22,7 +22,7 @@ use extract::IndexLine;
 pub struct RemovedLines {
     /// The input.
     pub input: InputId,
-    /// The woven lines; missing ones are skipped.
+    /// The indexed lines; missing ones are skipped.
     pub lines: Vec<IndexLine>,
     /// Digest of the input without them.
     pub digest: String,

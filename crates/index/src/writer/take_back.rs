@@ -1,8 +1,8 @@
-//! Takes an input back to an earlier position: everything woven from there on is removed from every
+//! Takes an input back to an earlier position: everything indexed from there on is removed from every
 //! view.
 //!
 //! This is for inputs whose apparent end was not the real one (an interrupted copy, whose last
-//! record was woven as far as it went), and for forgotten inputs.
+//! record was indexed as far as it went), and for forgotten inputs.
 //!
 //! Invariant: one epoch changes rows of captures and quarantine, versions, links, sums and the
 //! ledger's position together.
@@ -36,7 +36,7 @@ pub struct RollBack {
 }
 
 impl Index {
-    /// Takes an input back; durable when it returns. `reread` reads a woven capture again. `note`
+    /// Takes an input back; durable when it returns. `reread` reads a indexed capture again. `note`
     /// returns the note of the new epoch ([`Snapshot::external_note`](crate::Snapshot::external_note)).
     /// The writer waits meanwhile, and all rows of `captures` are read, so this must be rare.
     ///

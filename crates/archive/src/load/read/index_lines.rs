@@ -1,6 +1,6 @@
 //! Reads an index of another tool in chunks of lines.
 //!
-//! A load that was interrupted skips the lines that are already woven. The position is the number
+//! A load that was interrupted skips the lines that are already indexed. The position is the number
 //! of lines, because a byte offset has no meaning within a compressed member.
 
 use cdx::Line;
@@ -18,7 +18,7 @@ const LINES_MAX: u64 = 1024;
 pub(super) const NO_LINE: &str = "no line of a CDX or CDXJ index in it";
 
 impl Reading<'_> {
-    /// Reads all lines after those that are already woven.
+    /// Reads all lines after those that are already indexed.
     pub(super) fn read_lines(
         &mut self,
         out: &mut Out<'_, super::Chunk>,
@@ -31,7 +31,7 @@ impl Reading<'_> {
             Ok(lines) => lines,
             Err(error) => return Ok(End::Failed(error.to_string())),
         };
-        let (size, woven) = (self.registered.entry.size, self.registered.entry.records);
+        let (size, indexed) = (self.registered.entry.size, self.registered.entry.records);
         while !self.context.job.is_stopped() {
             let next = match lines.next_line() {
                 Ok(Some(next)) => next,
@@ -46,13 +46,13 @@ impl Reading<'_> {
                     )));
                 }
             };
-            if next.number <= woven {
+            if next.number <= indexed {
                 continue;
             }
             self.push_line(next);
             let bytes_max = super::CHUNK_BYTES.min(self.context.epoch_bytes);
             if self.chunk.lines_read >= LINES_MAX || self.chunk.bytes >= bytes_max {
-                // Lines read ahead are not woven yet, so only the last chunk may reach the end.
+                // Lines read ahead are not indexed yet, so only the last chunk may reach the end.
                 let read = lines.bytes_read().min(size.saturating_sub(1));
                 self.chunk.bytes_done = self.chunk.bytes_done.max(read);
                 self.send(out)?;

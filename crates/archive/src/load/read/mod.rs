@@ -8,7 +8,7 @@
 //!   still wait for their request are read again later, with the requests before them
 //!   ([`Exchanges`]);
 //! - a file digested in part is digested while it is read, at least up to the end of each chunk;
-//! - only digested content is woven. A file that was written to, renamed or replaced during the
+//! - only digested content is indexed. A file that was written to, renamed or replaced during the
 //!   read is digested again at the end; if the digest differs, the input is taken back and has
 //!   failed;
 //! - an input is done when its end is known. A recently changed file that is cut off is done after
@@ -54,7 +54,7 @@ pub(super) fn read(context: &Context, registered: RegisteredInput, out: &mut Out
         && let Growth::Recent { modified } = reading.registered.growing
         && let InputLocation::File(path) = reading.registered.found.place.clone()
     {
-        // Send the complete records first, so that they are woven during the wait.
+        // Send the complete records first, so that they are indexed during the wait.
         reading.send(out)?;
         let RegisteredInput { found, entry, .. } = &reading.registered;
         let left_alone = context.job.while_waiting_for(&found.name, || {
@@ -356,7 +356,7 @@ impl<'a> Reading<'a> {
                 }
             }
             (End::Failed(reason), _) => {
-                // Only digested bytes may be woven.
+                // Only digested bytes may be indexed.
                 if self.digest_to(self.chunk.bytes_done).is_err() {
                     self.drop_unsent();
                 }
