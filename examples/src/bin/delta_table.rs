@@ -42,7 +42,7 @@ fn main() -> anyhow::Result<()> {
     let note = facts.stage(1, &rows)?;
     facts.publish(&note)?;
     for sum in facts.sums()? {
-        println!("{}\t{} rows", sum.table.name(), sum.rows);
+        println!("{}\t{} rows", sum.table, sum.rows);
     }
     Ok(())
 }
