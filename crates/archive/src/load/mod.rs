@@ -22,6 +22,7 @@ mod counting_input;
 mod digest;
 mod digesting_input;
 mod earlier_inputs;
+mod error;
 mod extraction;
 mod growth;
 mod indexing;
@@ -44,10 +45,10 @@ use self::chunk::{Chunk, DigestedInput, IndexedEpoch, QueuedInput, RegisteredInp
 pub(crate) use self::chunk::{ExtractedChunk, capture_bytes};
 use self::context::Context;
 use self::earlier_inputs::EarlierInputs;
+pub(crate) use self::error::LoadError;
 use self::rate::Rate;
 use self::record_pool::RecordPool;
 pub(crate) use self::take_back::{forget_input, take_down_captures};
-use crate::facts_writer::EpochError;
 use crate::jobs::Job;
 use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;
@@ -64,21 +65,6 @@ const DIGEST_FIRST_BYTES_MIN: u64 = 1 << 10;
 
 /// Limit of inputs read at once. Each has an open file and a buffer.
 const READERS_MAX: usize = 16;
-
-/// Why a load ended early.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LoadError {
-    #[error(transparent)]
-    Flow(#[from] FlowError),
-    #[error(transparent)]
-    Index(#[from] index::ApplyError),
-    #[error(transparent)]
-    Epoch(#[from] EpochError),
-    #[error("bring the search index up to date: {0}")]
-    Search(#[from] crate::feed::FeedError),
-    #[error("the load panicked")]
-    Panic,
-}
 
 /// Runs one load until it ends or the job is stopped.
 pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadError> {

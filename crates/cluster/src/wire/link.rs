@@ -25,14 +25,11 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 
 use super::auth::Signed;
 use super::body::{self, Body};
+use super::link_error::{LinkError, PING_MAX};
 use super::requests::PING;
 use super::secure::{Wire, advice};
 use super::{IDLE_MAX, PING_AFTER, RETRY_EVERY};
 use crate::Secret;
-
-/// Longest time for the response to a ping. A busy machine with hundreds of runnable threads still
-/// answers within it.
-const PING_MAX: Duration = Duration::from_millis(2500);
 
 /// The connections to one node.
 pub(crate) struct Link {
@@ -74,23 +71,6 @@ pub(crate) enum NoAnswer {
     NotSent(LinkError),
     /// Waiting ended: a limit has passed, or the node does not answer pings.
     Waiting(LinkError),
-}
-
-/// What failed on the way to a node.
-#[derive(Debug, Clone, thiserror::Error)]
-pub(crate) enum LinkError {
-    /// The limit in seconds has passed.
-    #[error("no answer within {0} s")]
-    Late(u64),
-    /// The process does not answer.
-    #[error("no answer to a ping within {PING_MAX:?}")]
-    NoPing,
-    /// The address and path make no request.
-    #[error("{0}: {1}")]
-    Request(String, Arc<http::Error>),
-    /// The connection to the address: its error with the causes, or advice.
-    #[error("{0}: {1}")]
-    Connection(String, String),
 }
 
 impl Link {

@@ -22,6 +22,7 @@ pub(super) mod frame;
 #[cfg(feature = "testing")]
 pub mod fuzzing;
 pub(super) mod link;
+mod link_error;
 pub(super) mod nonces;
 pub(super) mod remote_node;
 pub(super) mod remote_volume;

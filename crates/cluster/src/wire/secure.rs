@@ -19,7 +19,7 @@ use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::body::Body;
-use super::link::LinkError;
+use super::link_error::LinkError;
 use super::{CLIENT_KEEPS, CONNECT_MAX, IDLE_CONNECTIONS_MAX};
 use crate::trust::{Tls, Trust};
 
