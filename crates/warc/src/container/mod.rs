@@ -4,8 +4,9 @@
 //! Each compression has a module that defines a [`Row`], and this file has the table of rows. A new
 //! compression needs a module, a row here, and a variant of [`Container`] and of [`Compression`].
 //! File extension and media type are in the row: others ask [`Compression::extension`] and
-//! [`file_name::media_type_of_name`]. No other code, in this crate or elsewhere, distinguishes
-//! containers.
+//! [`file_name::media_type_of_name`]. In this crate, only `frames` asks for one container: zstd may
+//! begin with a dictionary. The catalogue of file systems has its own names and magic numbers,
+//! because it recognises files of every kind.
 
 use std::io;
 
