@@ -12,6 +12,8 @@ WEFT = $(CARGO_TARGET_DIR)/release/weft
 # Where `make install` puts things; packagers set DESTDIR too.
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Most tests wait for processes, disks or clocks: twice as many run at a time as there are processors.
+export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
 .PHONY: help demo sql install install-files deb deb-files python test test-fast test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-words lint-code \

@@ -41,18 +41,10 @@ impl Browser {
             return None;
         };
         let profile = tempfile::tempdir().expect("a folder");
-        // The browser inherits this environment: a proxy of the user would see every request of the
-        // tests.
-        let started = test_env::command("chromedriver", profile.path())
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let Ok(mut chromedriver) = started else {
+        let Some((chromedriver, port)) = start_chromedriver(profile.path()) else {
             eprintln!("skipped: there is no chromedriver");
             return None;
         };
-        let port = port_of(&mut chromedriver);
         let mut args: Vec<String> = [
             "--headless",
             "--no-sandbox",
@@ -288,17 +280,36 @@ impl Drop for Browser {
     }
 }
 
-/// Returns the port of chromedriver, from its output.
-fn port_of(chromedriver: &mut Child) -> u16 {
+/// Starts chromedriver. `None` if there is none.
+fn start_chromedriver(home: &Path) -> Option<(Child, u16)> {
+    // It ends if the port that it chose for IPv4 is taken in IPv6, for example by another one.
+    for _ in 0..10 {
+        // The browser inherits this environment: a proxy of the user would see every request of the
+        // tests.
+        let mut chromedriver = test_env::command("chromedriver", home)
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        if let Some(port) = port_of(&mut chromedriver) {
+            return Some((chromedriver, port));
+        }
+        chromedriver.wait().expect("it ends");
+    }
+    panic!("chromedriver ends before it listens");
+}
+
+/// Returns the port of chromedriver, from its output; `None` if it ends without one.
+fn port_of(chromedriver: &mut Child) -> Option<u16> {
     let output = chromedriver.stdout.take().expect("its output");
     let mut lines = BufReader::new(output).lines();
     let line = lines
         .by_ref()
         .map_while(Result::ok)
-        .find(|line| line.contains("successfully"));
-    let line = line.expect("chromedriver says that it started");
+        .find(|line| line.contains("successfully"))?;
     // Further output must be read, or the process would block.
     std::thread::spawn(move || lines.for_each(drop));
     let digits: String = line.chars().filter(char::is_ascii_digit).collect();
-    digits.parse().expect("a port")
+    Some(digits.parse().expect("a port"))
 }
