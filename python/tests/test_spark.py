@@ -79,6 +79,11 @@ def check_ledger(base, archive, run_weft):
     assert found == sorted(line.rsplit("\t", 1)[0] for line in dump)
 
 
+def printed(text: str) -> dict:
+    """Returns what a job printed with ``--json``. Spark mixes it with what the job says."""
+    return json.loads(re.findall(r"^\{.*\}$", text, re.MULTILINE)[-1])
+
+
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory, spark, crawls):
     """A base with the crawls, loaded in batches of five, and their views, which were computed before as well."""
@@ -195,7 +200,7 @@ def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path, spark, cra
         finally:
             job.kill()
         assert job.running.returncode == 0, job.said()[-5000:]
-    done = json.loads(re.findall(r"^\{.*\}$", job.said(), re.MULTILINE)[-1])
+    done = printed(job.said())
     assert (done["inputs"], done["done"], done["failed"], done["batches"]) == (19, 19, 0, [1])
     # A task that read an input was lost with its worker and repeated. The views were computed by both that were left.
     noted = [json.loads(line) for file in (tmp_path / "events").iterdir() for line in file.read_text().splitlines()]
@@ -339,9 +344,18 @@ def test_entries_of_lists_are_below_a_prefix(tmp_path, spark, shared):
         assert (summary.done, summary.known) == states
 
 
-def test_objects_of_s3_are_read_by_the_workers(
-    tmp_path, spark, shared, run_weft, weft_program, weft_sql, monkeypatch
-):
+def run_job(log, *arguments, conf, code=0) -> dict:
+    """Runs a job in a process of its own, to its end."""
+    job = clusters.job(log, "--json", *arguments, master="local[2]", conf=conf)
+    try:
+        job.running.wait(timeout=600)
+    finally:
+        job.kill()
+    assert job.running.returncode == code, job.said()[-5000:]
+    return printed(job.said())
+
+
+def test_objects_of_s3_are_read_by_the_workers(tmp_path, spark, shared, run_weft, weft_program, weft_sql, monkeypatch):
     """From our own store: as `s3a://`, a folder first, then entries of a list. And tables, into an archive."""
     volume, keys = tmp_path / "volume", tmp_path / "keys.toml"
     names = ["dupes.warc.gz", "hackfest.warc.gz"]
@@ -359,14 +373,15 @@ def test_objects_of_s3_are_read_by_the_workers(
         }
         for name, value in more.items():
             monkeypatch.setenv(name, value)
-            # The environment of the workers, as `spark.executorEnv` sets it before a session begins.
-            monkeypatch.setitem(spark.sparkContext.environment, name, value)
+        # In processes of their own, because a process reads these variables once.
+        conf = {f"spark.executorEnv.{name}": value for name, value in more.items()}
         base = tmp_path / "base"
-        folder = weft.spark.load(spark, str(base), ["s3a://crawls/2014/"])
-        assert (folder.inputs, folder.done) == (2, 2)
+        folder = run_job(tmp_path / "1.log", "--base", base, "s3a://crawls/2014/", conf=conf)
+        assert (folder["inputs"], folder["done"]) == (2, 2)
         (tmp_path / "warc.paths").write_text("".join(f"2014/{name}\n" for name in [*names, "missing.warc.gz"]))
-        again = weft.spark.load(spark, str(base), [str(tmp_path / "warc.paths")], prefix="s3a://crawls/")
-        assert (again.known, again.failed) == (2, 1)
+        listed = ["--base", base, "--prefix", "s3a://crawls/", tmp_path / "warc.paths"]
+        again = run_job(tmp_path / "2.log", *listed, conf=conf, code=1)
+        assert (again["known"], again["failed"]) == (2, 1)
         lake = fs.S3FileSystem(access_key=key, secret_key=secret, endpoint_override=endpoint, region="us-east-1")
         fs.copy_files(str(base), "crawls/base", destination_filesystem=lake)
         back = ["load", "--archive", tmp_path / "back", "--from-facts", "s3://crawls/base"]
@@ -406,7 +421,7 @@ def test_it_runs_under_spark_submit(tmp_path, shared):
     )
     # One of the inputs failed.
     assert done.returncode == 1, done.stderr[-3000:]
-    said = json.loads(done.stdout)
+    said = printed(done.stdout)
     assert (said["done"], said["failed"]) == (1, 1), said
     assert table(tmp_path / "base", "captures").num_rows == 12
 
