@@ -5,16 +5,17 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use inputs::{InputSource, InputStat, Sources};
-use remote::{Remote, S3Settings, Settings};
+use remote::{Remote, Retry, S3Settings, Settings};
 use warc::Input;
 
 /// Returns all sources of inputs. They are made once per process, so that connections are reused.
 pub(crate) fn sources() -> Sources {
     static SOURCES: OnceLock<Sources> = OnceLock::new();
     let make = || {
+        let variable = |name: &str| std::env::var(name).ok();
         let settings = Settings {
-            s3: S3Settings::from_variables(|name| std::env::var(name).ok()),
-            ..Settings::default()
+            s3: S3Settings::from_variables(variable),
+            retry: Retry::from_variables(variable),
         };
         Sources::new(Arc::new(RemoteInputs(Remote::new(settings))))
     };
