@@ -23,7 +23,7 @@ async fn main() -> anyhow::Result<()> {
         zone: None,
         weight: 1,
     };
-    // One process with all volumes. A cluster has a node of its own on each machine.
+    // One process has all volumes here. In a cluster, each machine runs a node.
     let mut settings = NodeSettings::of_volumes(["disk1", "disk2", "disk3"].map(volume).to_vec());
     settings.replicas = Some(2);
     let node = cluster::start(settings).await?;

@@ -36,7 +36,7 @@ fn main() -> anyhow::Result<()> {
         })));
         texts.insert(name, Arc::from(text));
     }
-    // The index stores the number with the documents. After a crash it says what is covered.
+    // The index stores the number with the documents. After a crash it shows which documents are in the index.
     index.apply(index.covered_epoch() + 1, changes)?;
     index.flush()?;
 
