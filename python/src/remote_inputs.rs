@@ -5,18 +5,14 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use inputs::{InputSource, InputStat, Sources};
-use remote::{Remote, Retry, S3Settings, Settings};
+use remote::{Remote, Settings};
 use warc::Input;
 
 /// Returns all sources of inputs. They are made once per process, so that connections are reused.
 pub(crate) fn sources() -> Sources {
     static SOURCES: OnceLock<Sources> = OnceLock::new();
     let make = || {
-        let variable = |name: &str| std::env::var(name).ok();
-        let settings = Settings {
-            s3: S3Settings::from_variables(variable),
-            retry: Retry::from_variables(variable),
-        };
+        let settings = Settings::from_variables(|name| std::env::var(name).ok());
         Sources::new(Arc::new(RemoteInputs(Remote::new(settings))))
     };
     SOURCES.get_or_init(make).clone()

@@ -24,6 +24,17 @@ pub struct Retry {
     pub silence_max: Duration,
 }
 
+impl Settings {
+    /// Reads the settings from environment variables: those of [`S3Settings::from_variables`], and
+    /// the number of tries from `AWS_MAX_ATTEMPTS`.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Settings {
+        Settings {
+            retry: Retry::from_variables(&variable),
+            s3: S3Settings::from_variables(variable),
+        }
+    }
+}
+
 impl Default for Retry {
     /// Six tries within about half a minute; a timeout of a minute without data.
     fn default() -> Retry {
@@ -39,7 +50,7 @@ impl Default for Retry {
 impl Retry {
     /// Reads the number of tries from `AWS_MAX_ATTEMPTS`, as other programs do; a value that is not
     /// a number above 0 counts as missing.
-    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Retry {
+    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Retry {
         let given = variable("AWS_MAX_ATTEMPTS").and_then(|value| value.trim().parse().ok());
         let default = Retry::default();
         Retry {

@@ -55,7 +55,7 @@ pub use export::export;
 pub use file_tables::FileTable;
 pub use maintain::{MaintainReport, maintain};
 pub use questions::{QUESTIONS, SampleQuestion};
-pub use remote::S3Settings;
+pub use remote::Settings as RemoteSettings;
 pub use settings::{QuerySettings, Settings};
 pub use stopping::Stop;
 pub use tables::{LiveTable, TABLES, TableInfo};

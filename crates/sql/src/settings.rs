@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cache::Cache;
-use remote::{Remote, S3Settings};
+use remote::Remote;
 
 /// Settings of a database.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +21,7 @@ pub struct Settings {
     /// absent.
     pub facts: Option<String>,
     /// Settings for facts in an S3 store.
-    pub s3: S3Settings,
+    pub remote: remote::Settings,
     /// Settings file of the cache for such facts (`cache.toml`); no cache is used if absent.
     pub cache: Option<PathBuf>,
 }
@@ -29,10 +29,7 @@ pub struct Settings {
 impl Settings {
     /// Returns the stores that may contain tables.
     pub(crate) fn remote(&self) -> Remote {
-        let remote = Remote::new(remote::Settings {
-            s3: self.s3.clone(),
-            ..remote::Settings::default()
-        });
+        let remote = Remote::new(self.remote.clone());
         if let Some(file) = self.cache.clone() {
             let in_memory_alone = self.read_only;
             remote.use_cache(move || Cache::open_if_possible(&file, "weft-sql", in_memory_alone));

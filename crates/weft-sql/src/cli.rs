@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
-use sql::{Database, QuerySettings, S3Settings, Settings};
+use sql::{Database, QuerySettings, RemoteSettings, Settings};
 
 use crate::output_format::Format;
 use crate::serve::ServeArgs;
@@ -216,7 +216,7 @@ impl Global {
         settings.threads = self.threads;
         settings.read_only = self.read_only;
         settings.facts.clone_from(&self.facts);
-        settings.s3 = S3Settings::from_variables(|name| std::env::var(name).ok());
+        settings.remote = RemoteSettings::from_variables(|name| std::env::var(name).ok());
         settings
     }
 }

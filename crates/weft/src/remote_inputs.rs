@@ -14,9 +14,7 @@ use cluster::{ConnectSettings, connect};
 use futures_util::FutureExt;
 use inputs::{InputSource, InputStat, Sources};
 use parking_lot::Mutex;
-use remote::{
-    ListedObject, ListedPage, Listing, OwnStore, OwnStoreError, Remote, Retry, S3Settings, Settings,
-};
+use remote::{ListedObject, ListedPage, Listing, OwnStore, OwnStoreError, Remote, Settings};
 use store::{Key, List, Store};
 use system::FileStore;
 use warc::Input;
@@ -39,11 +37,7 @@ impl RemoteInputs {
     /// Makes the sources from the environment. Reads go through the cache that this archive's
     /// settings describe, held in memory only if nothing may be written.
     pub(crate) fn new(archive: &Path, in_memory_alone: bool) -> RemoteInputs {
-        let variable = |name: &str| std::env::var(name).ok();
-        let settings = Settings {
-            s3: S3Settings::from_variables(variable),
-            retry: Retry::from_variables(variable),
-        };
+        let settings = Settings::from_variables(|name| std::env::var(name).ok());
         let store: Arc<Mutex<Option<ConnectSettings>>> = Arc::default();
         let given = store.clone();
         // The store is resolved when the first `store://` address is opened, after the flags were
