@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
-use hmac::{Hmac, Mac as _};
+use hmac::{Hmac, KeyInit as _};
 use sha2::Sha256;
 
 use super::durable_file::write_private;
@@ -170,6 +170,8 @@ fn failed(path: &Path, error: io::Error) -> SecretError {
 
 #[cfg(test)]
 mod tests {
+    use hmac::Mac as _;
+
     use super::*;
 
     #[test]

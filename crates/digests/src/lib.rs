@@ -7,6 +7,8 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+use std::io;
+
 use md5::Digest;
 
 /// An MD5 computation.
@@ -77,6 +79,17 @@ impl Sha256 {
     #[inline(never)]
     pub fn of(bytes: &[u8]) -> [u8; 32] {
         sha2::Sha256::digest(bytes).into()
+    }
+}
+
+impl io::Write for Sha256 {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

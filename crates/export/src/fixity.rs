@@ -12,7 +12,7 @@ use archive::question::{InputState, LedgerRow};
 use inputs::Sources;
 use inputs::{InputReader, digest_text};
 use serde::Serialize;
-use sha2_with_state::{Digest, Sha256};
+use sha2::{Digest, Sha256};
 use warc::Input;
 
 use crate::csv_text::csv_text;

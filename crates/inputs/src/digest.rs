@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::io::{self, Read};
 
-use sha2_with_state::digest::common::hazmat::SerializableState;
-use sha2_with_state::{Digest, Sha256};
+use sha2::digest::common::hazmat::SerializableState;
+use sha2::{Digest, Sha256};
 
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 256 << 10;

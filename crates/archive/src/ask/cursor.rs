@@ -4,7 +4,7 @@
 use data_encoding::BASE64URL_NOPAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2_with_state::{Digest, Sha256};
+use sha2::{Digest, Sha256};
 
 use crate::AskError;
 

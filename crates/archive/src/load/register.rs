@@ -15,7 +15,7 @@ use std::sync::Arc;
 use index::{InputId, InputState, LedgerRow, NO_CONTENT};
 use inputs::{DiscoveredInput, Spool};
 use pipeline::{Out, StageResult};
-use sha2_with_state::{Digest, Sha256};
+use sha2::{Digest, Sha256};
 
 use super::chunk::{DigestedInput, RegisteredInput};
 use super::context::Context;

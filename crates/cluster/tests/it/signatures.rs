@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
-use hmac::{Hmac, Mac as _};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use store::LayoutTag;
 
@@ -31,7 +31,7 @@ impl Ask<'_> {
             "{}\n{}\ntest\n{layout}\n{}\n{:032x}\n{ask}\n",
             self.method, self.path, self.time_ms, self.nonce
         );
-        let mut mac: Hmac<Sha256> = hmac::Mac::new_from_slice(self.secret).unwrap();
+        let mut mac: Hmac<Sha256> = Hmac::new_from_slice(self.secret).unwrap();
         mac.update(signed.as_bytes());
         let signature = HEXLOWER.encode(&mac.finalize().into_bytes());
         format!(

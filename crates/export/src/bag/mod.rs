@@ -20,7 +20,7 @@ use archive::{Archive, AskError};
 use data_encoding::HEXLOWER;
 use inputs::InputReader;
 use serde::Serialize;
-use sha2_with_state::{Digest, Sha256, Sha512};
+use sha2::{Digest, Sha256, Sha512};
 
 use self::paths::BagPaths;
 

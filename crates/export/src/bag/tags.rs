@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
-use sha2_with_state::{Digest, Sha256, Sha512};
+use sha2::{Digest, Sha256, Sha512};
 
 use super::{BagError, BagReport, Payload, failed};
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use sha2_with_state::{Digest, Sha256};
+use sha2::{Digest, Sha256};
 
 use inputs::digest_text;
 

@@ -11,7 +11,7 @@ use archive::question::{Page, PageBody};
 use cdx::{CdxRow, cdxj_line};
 use inputs::{MAIN_LIST, digest_text};
 use serde_json::json;
-use sha2_with_state::{Digest, Sha256};
+use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

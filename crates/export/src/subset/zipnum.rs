@@ -7,7 +7,7 @@ use cdx::{CdxRow, cdxj_line};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use inputs::digest_text;
-use sha2_with_state::{Digest, Sha256};
+use sha2::{Digest, Sha256};
 
 use super::hashing_writer::HashingWriter;
 

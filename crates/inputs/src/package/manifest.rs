@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use serde::Deserialize;
-use sha2_with_state::{Digest, Sha256};
+use sha2::{Digest, Sha256};
 use warc::Defect;
 
 use super::package_description::{PackageDescription, Resource};

@@ -4,7 +4,7 @@
 //! `b`: both are valid keys.
 
 use data_encoding::HEXLOWER;
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit, Mac};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName};
 use http::{HeaderMap, HeaderValue, Method};
 use sha2::{Digest, Sha256};

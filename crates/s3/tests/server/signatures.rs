@@ -121,7 +121,7 @@ async fn version_2_is_off_and_young_where_it_is_on() {
 
 /// Returns a form whose policy has a version 2 signature, as browsers send it.
 fn form_of_version_2(address: std::net::SocketAddr) -> Vec<u8> {
-    use hmac::Mac;
+    use hmac::{KeyInit as _, Mac as _};
     let policy = r#"{"expiration": "2099-01-01T00:00:00Z", "conditions": [["starts-with", "$key", ""]]}"#;
     let policy = data_encoding::BASE64.encode(policy.as_bytes());
     let mut mac = hmac::Hmac::<sha1::Sha1>::new_from_slice(ADMIN.1.as_bytes()).unwrap();

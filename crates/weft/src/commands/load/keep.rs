@@ -17,11 +17,11 @@ use anyhow::{Context as _, bail};
 use archive::question::LoadRequest;
 use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
+use digests::Sha256;
 use futures_util::StreamExt;
 use inputs::LoadInput;
 use inputs::{ResolvedInput, is_address, is_local_member, path_of, resolve_inputs};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use store::{Condition, Key, Meta, Protect, Protection, Put, Retention, Store, StoreError, bucket};
 
 use crate::commands::store::content;
@@ -209,9 +209,9 @@ fn object_name(name: &str) -> String {
 }
 
 fn digest(path: &Path) -> io::Result<([u8; 32], u64)> {
-    let mut hasher = Sha256::new();
-    let size = io::copy(&mut File::open(path)?, &mut hasher)?;
-    Ok((hasher.finalize().into(), size))
+    let mut sha256 = Sha256::default();
+    let size = io::copy(&mut File::open(path)?, &mut sha256)?;
+    Ok((sha256.finish(), size))
 }
 
 fn check_same(key: &Key, meta: &Meta, sha256: &[u8; 32], name: &str) -> anyhow::Result<()> {
@@ -256,12 +256,12 @@ async fn write(
 async fn read_back(store: &Store, key: &Key, sha256: &[u8; 32]) -> anyhow::Result<()> {
     let describe = || format!("read store://{key} back");
     let mut body = store.get(key, None).await.with_context(describe)?.body;
-    let mut hasher = Sha256::new();
+    let mut digest = Sha256::default();
     while let Some(piece) = body.next().await {
-        hasher.update(piece.with_context(describe)?);
+        digest.update(&piece.with_context(describe)?);
     }
-    let found = hasher.finalize();
-    if found.as_slice() != sha256 {
+    let found = digest.finish();
+    if found != *sha256 {
         bail!(
             "store://{key} reads back with SHA-256 {}, expected {}",
             short(&found),
