@@ -1,5 +1,4 @@
-//! The table "What is answered when" of docs/store.md, row by row, with real processes on loopback
-//! ports.
+//! The table of docs/store/availability.md, row by row, with real processes on loopback ports.
 //!
 //! For each row, as many nodes or zones are killed as it says, and each kind of operation is done
 //! through every remaining node and through a client that is not a node. "waits" means a 503
@@ -162,8 +161,8 @@ async fn the_table_of_docs_store_md_is_true() {
     }
 }
 
-/// One of the three machines of docs/store.md is killed during a thousand operations of every kind.
-/// No operation is refused.
+/// One of the three machines of docs/store/cluster.md is killed during a thousand operations of
+/// every kind. No operation is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_three_machines_is_killed_and_nothing_is_refused() {
     let mut cluster = Cluster::start(2, &["a", "b", "c"]);

@@ -195,8 +195,8 @@ async fn nobody_answers_in_the_place_of_a_node() {
     there.shutdown().await;
 }
 
-/// The change as described in docs/store.md: at every moment some nodes are plain, some both, some
-/// protected.
+/// The change as described in docs/store/tls.md: at every moment some nodes are plain, some both,
+/// some protected.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_running_cluster_changes_from_plain_to_protected() {
     let files = Files::new(3, 1, 2);

@@ -18,8 +18,8 @@ Examples:
   weft store serve --volume /disks/a --volume /disks/b a store on this machine only
   weft store serve --config node.toml --s3 0.0.0.0:9000 --s3-tls-cert cert.pem --s3-tls-key key.pem
 
-On Ctrl-C or SIGTERM the server finishes running requests. docs/store.md has complete node.toml and
-cluster.toml files.";
+On Ctrl-C or SIGTERM the server finishes running requests. docs/store/cluster.md has complete
+node.toml and cluster.toml files.";
 
 /// Flags of `weft store serve`.
 #[derive(Debug, clap::Args)]

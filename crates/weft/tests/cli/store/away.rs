@@ -128,8 +128,8 @@ fn what_can_be_reached_is_read_when_any_will_do() {
     }
 }
 
-/// Scenario: a disk died, and this morning's backup is restored as docs/store.md describes. Later
-/// deletions and overwrites stay in force, and objects that only the backup has are recovered.
+/// Scenario: a disk died, and this morning's backup is restored as docs/store/backup.md describes.
+/// Later deletions and overwrites stay in force, and objects that only the backup has are recovered.
 #[test]
 fn a_copy_of_a_volume_without_its_identity_knows_nothing_better() {
     let kept = TwoVolumes::filled();
