@@ -1,7 +1,7 @@
 //! The declaration of a metric.
 
 /// Name, kind and help of a metric. A test compares all metrics with the list in
-/// docs/operations.md.
+/// docs/operations/metrics.md.
 ///
 /// ```
 /// use metrics::{Metric, Text};

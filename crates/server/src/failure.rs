@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn every_code_is_in_the_documentation() {
-        let documentation = include_str!("../../../docs/operations.md");
+        let documentation = include_str!("../../../docs/operations/scripts.md");
         for code in std::iter::successors(Some(Code::BadRequest), |code| next(*code)) {
             let name = serde_json::to_value(code).unwrap();
             let row = format!("| `{}` |", name.as_str().unwrap());

@@ -6,7 +6,7 @@ use crate::fake::{get, router, sample};
 
 const BOARD: &str = include_str!("../../../../packaging/grafana/weft.json");
 const ALERTS: &str = include_str!("../../../../packaging/prometheus/weft.rules.yml");
-const DOCUMENT: &str = include_str!("../../../../docs/operations.md");
+const DOCUMENT: &str = include_str!("../../../../docs/operations/metrics.md");
 
 /// A row of the documented list.
 #[derive(Default)]
@@ -60,7 +60,7 @@ async fn every_metric_is_documented_and_no_other() {
         .collect();
     assert!(
         documented == exported,
-        "the list in docs/operations.md must be\n{}",
+        "the list in docs/operations/metrics.md must be\n{}",
         exported.join("\n")
     );
 }

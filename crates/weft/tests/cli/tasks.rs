@@ -596,7 +596,7 @@ fn the_book_has_every_page_and_no_other() {
         let pages = names.filter(|name| name.ends_with(".md") && name != "SUMMARY.md");
         pages.map(|name| format!("{dir}{name}")).collect::<Vec<_>>()
     };
-    for page in ["", "tasks/", "store/"].map(pages).concat() {
+    for page in ["", "tasks/", "operations/", "store/"].map(pages).concat() {
         assert!(
             summary.contains(&format!("({page})")),
             "{page} is not in SUMMARY.md"

@@ -70,7 +70,7 @@ fn open_failure(error: &anyhow::Error, context: &Context) -> Finding {
         _ => Finding::problem(
             "archive",
             found,
-            "docs/operations.md says what can be repaired, and how",
+            "docs/operations/repair.md says what can be repaired, and how",
         ),
     }
 }
