@@ -16,7 +16,7 @@ DESTDIR ?=
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo sql install install-files deb deb-files python test test-fast test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-words lint-code \
+.PHONY: help demo sql install install-files deb deb-files docs python test test-fast test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-words lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone need-python
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo 'make deb          a Debian package below $(CARGO_TARGET_DIR)/deb; SQL=no leaves weft-sql out'
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
 	@echo 'make sql          builds weft-sql, which answers SQL: 40 to 50 minutes of processor time, once'
+	@echo 'make docs         the pages of docs/ as a book of HTML, with mdbook'
 	@echo 'make python       the Python package weft, in an environment of its own: $(PYTHON_VENV)'
 	@echo 'make test-fast    units, models and the command line: some minutes, once they are compiled'
 	@echo 'make test         all tests'
@@ -77,6 +78,13 @@ deb-files:
 	rm -rf '$(DEB)/root'
 	$(MAKE) -s install-files PREFIX=/usr DESTDIR='$(DEB)/root'
 	DEB_LEVEL='$(DEB_LEVEL)' packaging/deb/make.sh '$(DEB)/root' '$(DEB)'
+
+# book.toml says what the book is.
+docs:
+	@command -v mdbook >/dev/null || { \
+	    echo 'mdbook is missing. Install it: cargo install mdbook, or a program from https://github.com/rust-lang/mdBook/releases'; exit 1; }
+	@mdbook build --dest-dir '$(abspath $(CARGO_TARGET_DIR))/book'
+	@echo 'open $(abspath $(CARGO_TARGET_DIR))/book/index.html'
 
 # The benchmarks are not tests: they are built by `make bench` and `make lint`.
 # Built as the user's environment says (proxies, compilers), run without it; one failing suite does not hide the others.
