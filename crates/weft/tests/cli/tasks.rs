@@ -41,6 +41,22 @@ const NOT_RUN: &[(&str, &str)] = &[
         "is no package of anybody's; the tests of `packages` load such addresses",
     ),
     (
+        "~/.cache/weft/python-venv/",
+        "needs the package for Python; python/tests run it",
+    ),
+    (
+        "weft load cc:",
+        "needs Common Crawl; the tests `common_crawl` run it",
+    ),
+    (
+        "weft load --archive trial cc:",
+        "needs Common Crawl; the tests `common_crawl` run it",
+    ),
+    ("weft report --archive trial", "needs files of Common Crawl"),
+    ("zcat wat.paths.gz", "needs a list of Common Crawl"),
+    ("weft load --archive links", "needs files of Common Crawl"),
+    ("weft inlinks --archive links", "needs files of Common Crawl"),
+    (
         "AWS_ENDPOINT_URL=",
         "needs a store far away; the tests `gateway` run it",
     ),
@@ -66,6 +82,7 @@ const BEFORE: &[(&str, &str)] = &[
         "weft export --wacz crawl.wacz --url-prefix http://www.iana.org/ && weft load crawl.wacz",
     ),
     ("weft files policy plan", "weft files scan data/crawls"),
+    ("weft status --ledger", "weft load crawls"),
 ];
 
 /// Lines that end with code 1, with reasons.
@@ -583,6 +600,66 @@ fn part_of_an_archive() {
 #[test]
 fn a_page_down() {
     check("take-a-page-down.md");
+}
+
+#[test]
+fn behind_a_proxy() {
+    check("share-behind-a-proxy.md");
+}
+
+#[test]
+fn users_and_administrators() {
+    check("users-and-administrators.md");
+}
+
+#[test]
+fn duplicates_and_fixity() {
+    check("duplicates-and-fixity.md");
+}
+
+#[test]
+fn gephi() {
+    check("gephi.md");
+}
+
+#[test]
+fn back_up_and_restore() {
+    check("back-up-and-restore.md");
+}
+
+#[test]
+fn upgrade() {
+    check("upgrade.md");
+}
+
+#[test]
+fn csv_for_a_paper() {
+    check("csv-for-a-paper.md");
+}
+
+#[test]
+fn notebook() {
+    check("notebook.md");
+}
+
+#[test]
+fn common_crawl() {
+    check("common-crawl-in-an-afternoon.md");
+}
+
+#[test]
+fn from_solrwayback() {
+    check("from-solrwayback.md");
+}
+
+#[test]
+fn from_outbackcdx() {
+    check("from-outbackcdx.md");
+}
+
+#[test]
+fn from_robinhood() {
+    check("from-robinhood.md");
 }
 
 /// The book contains exactly the existing pages, and every page that is linked exists.
