@@ -24,7 +24,6 @@ help:
 	@echo 'make deb          a Debian package below $(CARGO_TARGET_DIR)/deb; SQL=no leaves weft-sql out'
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
 	@echo 'make sql          builds weft-sql, which answers SQL: 40 to 50 minutes of processor time, once'
-	@echo 'make docs         the pages of docs/ as a book of HTML, with mdbook'
 	@echo 'make python       the Python package weft, in an environment of its own: $(PYTHON_VENV)'
 	@echo 'make test-fast    units, models and the command line: some minutes, once they are compiled'
 	@echo 'make test         all tests'
@@ -33,6 +32,7 @@ help:
 	@echo 'make fuzz         changed inputs for everything that reads bytes from outside; FUZZ_FLAGS=--help tells more'
 	@echo 'make simulate     the store and the index with faults and crashes, seed after seed; SIMULATE_FLAGS=--help tells more'
 	@echo 'make screenshots  pictures of every page of the web interface; that of SQL where make sql has built it'
+	@echo 'make docs         the pages of docs/ as a book of HTML, with mdbook'
 	@echo 'make lint         format, plain English, clippy'
 
 demo: need-cargo
