@@ -23,7 +23,7 @@ help:
 	@echo 'make install      both programs, manual pages and shell completions, below PREFIX=$(PREFIX); SQL=no leaves weft-sql out'
 	@echo 'make deb          a Debian package below $(CARGO_TARGET_DIR)/deb; SQL=no leaves weft-sql out'
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
-	@echo 'make sql          builds weft-sql, which answers SQL: 40 to 50 minutes of processor time, once'
+	@echo 'make sql          builds weft-sql, which answers SQL: about 40 minutes of processor time, once'
 	@echo 'make python       the Python package weft, in an environment of its own: $(PYTHON_VENV)'
 	@echo 'make test-fast    units, models and the command line: some minutes, once they are compiled'
 	@echo 'make test         all tests'

@@ -31,6 +31,14 @@ const START_TIME_MAX: Duration = Duration::from_secs(60);
 const NOT_RUN: &[(&str, &str)] = &[
     ("make ", "builds this program, and runs these tests"),
     (
+        "pip install weft-archive",
+        "needs a package index; python/tests install the wheel",
+    ),
+    (
+        "sudo apt install ",
+        "needs root; the tests of `install` make the package",
+    ),
+    (
         "weft search flood --watch",
         "never ends; the tests of `search` run it",
     ),
@@ -506,12 +514,10 @@ const README_CRAWLS: [&str; 8] = [
     "iana.warc.gz",
 ];
 
-/// README shows actual output, with the crawls it was written for.
-#[test]
-fn readme() {
-    let Some(data) = test_env::shared_data() else {
-        return;
-    };
+/// Sets up the crawls and folders that README and the tour were written for. Returns `None` where
+/// the crawls are missing.
+fn place_of_readme() -> Option<Workspace> {
+    let data = test_env::shared_data()?;
     let place = Workspace::new();
     for name in README_CRAWLS {
         let bytes = std::fs::read(data.join("crawls").join(name)).expect("a crawl");
@@ -524,8 +530,26 @@ fn readme() {
         std::fs::create_dir_all(place.path(folder)).expect("a folder");
     }
     place.write("usr/share/doc/file.txt", b"text");
+    Some(place)
+}
+
+/// README shows actual output, with the crawls it was written for.
+#[test]
+fn readme() {
+    let Some(place) = place_of_readme() else {
+        return;
+    };
     let page = std::fs::read_to_string(docs().join("../README.md")).expect("README.md");
     Reading::read("README.md", &place, &page);
+}
+
+#[test]
+fn tour() {
+    let Some(place) = place_of_readme() else {
+        return;
+    };
+    let page = std::fs::read_to_string(docs().join("tasks/tour.md")).expect("the tour");
+    Reading::read("tour.md", &place, &page);
 }
 
 /// Every reason belongs to an existing line, and only measurements are ignored in comparisons.
