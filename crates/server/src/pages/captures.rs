@@ -4,6 +4,7 @@ use archive::question::{Answer, CdxBody, CdxQuestion, MatchType};
 use cdx::{Order, url_and_match};
 use maud::{Markup, html};
 
+use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
 use super::{calendar, parts};
 use crate::failure::Code;
@@ -117,7 +118,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
                 @if after.is_none() && next.is_none() { (calendar::strip(&form.url, &rows, None)) }
                 @else { p { a.more href=(link::page(&form.url)) { "Page with a calendar of its captures" } } }
             }
-            (parts::captures(&rows, rows.len(), after.is_some() || next.is_some(), true))
+            (parts::captures(&rows, rows.len(), after.is_some() || next.is_some(), true, ArchivedView::of(&context)))
             p.actions { a.button.quiet href=(form.link("/cdx", "matchType", None)) { "As CDXJ" } }
         }
         (parts::pager(

@@ -6,6 +6,7 @@
 use archive::question::{CdxRow, PageBody};
 use maud::{Markup, html};
 
+use super::archived::ArchivedView;
 use super::{calendar, parts};
 use crate::failure::Failure;
 use crate::link::At;
@@ -85,7 +86,7 @@ fn padded(at: &str) -> Option<DateTime> {
 }
 
 /// Returns the page's content for one capture. `asked` is the time in the address.
-pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>) -> Markup {
+pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>, view: ArchivedView) -> Markup {
     let capture = &dated.capture;
     // If a year was requested, any capture in it matches.
     let missed = asked.filter(|asked| !digits(&capture.fetch_time).starts_with(asked));
@@ -98,7 +99,7 @@ pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>) -> Ma
             (neighbours(page, capture))
             section.archived aria-labelledby="archived" {
                 h2.hidden #archived { "Archived page" }
-                (archived(page, capture))
+                (archived(page, capture, view))
             }
             section aria-labelledby="captures" {
                 h2 #captures { "Captures" span.amount { (present::count(page.captures.len() as u64)) } }
@@ -161,8 +162,9 @@ pub(super) fn neighbours(page: &PageBody, capture: &CdxRow) -> Markup {
     }
 }
 
-fn archived(page: &PageBody, capture: &CdxRow) -> Markup {
+fn archived(page: &PageBody, capture: &CdxRow, view: ArchivedView) -> Markup {
     let at = at(page, capture);
+    let open = view.capture(capture, &at);
     let at = Some(&at);
     let shown = sandbox::worth_showing(capture.status, &capture.mime, capture.kind);
     html! {
@@ -174,9 +176,9 @@ fn archived(page: &PageBody, capture: &CdxRow) -> Markup {
             p.callout { "This content cannot be shown here; download the record instead." }
         }
         p.actions {
-            a.button href=(link::replay(&capture.url, &capture.timestamp)) { "Replay" }
-            @if shown {
-                a.button.quiet href=(link::sandbox(&capture.url, at)) rel="noopener" target="_blank" { "Open in a new tab" }
+            @if let Some(open) = open { (open.button()) }
+            @if shown && view == ArchivedView::Replay {
+                a.button.quiet href=(link::sandbox(&capture.url, at)) rel="noopener" target="_blank" { "Open in the sandbox" }
             }
             a.button.quiet href=(link::record(&capture.url, at)) download { "Download the record" }
         }

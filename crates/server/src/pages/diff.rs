@@ -3,6 +3,7 @@
 use archive::question::{Diff, DiffBody, DiffChange, DiffPart, DiffVersion};
 use maud::{Markup, html};
 
+use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
 use super::parts;
 use crate::failure::Failure;
@@ -29,18 +30,22 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         query: "",
         epoch: Some(answer.epoch),
     };
-    Ok(Html::ok(frame.around(content(&url, &answer.body))))
+    Ok(Html::ok(frame.around(content(
+        &url,
+        &answer.body,
+        ArchivedView::of(&context),
+    ))))
 }
 
-fn content(url: &str, diff: &DiffBody) -> Markup {
+fn content(url: &str, diff: &DiffBody, view: ArchivedView) -> Markup {
     html! {
         header.page-head {
             h1 { "Changes" }
             p.where { "of " (parts::url_link(url)) }
         }
         ul.versions {
-            li { "From " (version(url, &diff.from)) }
-            li { "To " (version(url, &diff.to)) }
+            li { "From " (version(url, &diff.from, view)) }
+            li { "To " (version(url, &diff.to, view)) }
         }
         p { (present::counted(diff.words_gone, "word", "words")) " removed, " (present::count(diff.words_new)) " added" }
         @if diff.words_gone == 0 && diff.words_new == 0 {
@@ -50,9 +55,10 @@ fn content(url: &str, diff: &DiffBody) -> Markup {
     }
 }
 
-fn version(url: &str, version: &DiffVersion) -> Markup {
+fn version(url: &str, version: &DiffVersion, view: ArchivedView) -> Markup {
     html! {
-        (parts::dated_link(url, &version.fetch_time, &version.title))
+        (parts::dated_link(url, &version.fetch_time, &version.title)) " "
+        @if let Some(link) = view.page(url, Some(&version.fetch_time), "") { (link.word(&version.title, url)) }
         p.soft {
             (parts::date(&version.since)) " to "
             @match &version.until { Some(until) => (parts::date(until)), None => "now" }

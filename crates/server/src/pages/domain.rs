@@ -3,6 +3,7 @@
 use archive::question::{Answer, Domain, DomainBody, DomainOrder, Domains, DomainsBody, LinkingDomain};
 use maud::{Markup, html};
 
+use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
 use super::parts::{Align, Column};
 use super::{parts, ranking};
@@ -29,10 +30,12 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         query: "",
         epoch: Some(epoch),
     };
-    Ok(Html::ok(frame.around(content(&domain))))
+    Ok(Html::ok(
+        frame.around(content(&domain, ArchivedView::of(&context))),
+    ))
 }
 
-fn content(domain: &DomainBody) -> Markup {
+fn content(domain: &DomainBody, view: ArchivedView) -> Markup {
     let name = Some(domain.domain.as_str());
     html! {
         header.page-head {
@@ -52,7 +55,7 @@ fn content(domain: &DomainBody) -> Markup {
             section aria-labelledby="top" {
                 h2 #top { "Most linked URLs" }
                 @if domain.top.is_empty() { p.soft { "No links to this domain yet." } } @else {
-                    (ranking::list(&domain.top))
+                    (ranking::list(&domain.top, view))
                     p { a.more href=(link::with("/ranking", &[("domain", name)])) { "All URIs of this domain" } }
                 }
             }

@@ -5,8 +5,9 @@ use std::time::UNIX_EPOCH;
 use archive::question::{Answer, JobBody, Jobs, Status, StatusBody, Top, TopRow};
 use maud::{Markup, html};
 
+use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult, optional};
-use super::{loads, parts};
+use super::{loads, parts, ranking};
 use crate::identity::SignedIn;
 use crate::link;
 use crate::present;
@@ -53,7 +54,8 @@ pub(super) async fn show(context: Context) -> PageResult {
             ..status
         }
     };
-    let content = content(&status, &top.unwrap_or_default(), &jobs.unwrap_or_default());
+    let view = ArchivedView::of(&context);
+    let content = content(&status, &top.unwrap_or_default(), &jobs.unwrap_or_default(), view);
     Ok(Html::ok(frame.around(content)))
 }
 
@@ -80,12 +82,12 @@ async fn for_others(context: &Context) -> PageResult {
                 p.hint { "Some content is visible only to users who " a href="/sign-in" { "sign in" } "." }
             }
         }
-        div.columns { (most_linked(&top.rows)) }
+        div.columns { (most_linked(&top.rows, ArchivedView::of(context))) }
     };
     Ok(Html::ok(frame.around(content)))
 }
 
-fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
+fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody], view: ArchivedView) -> Markup {
     html! {
         section.hero {
             h1 { (headline(status)) }
@@ -114,7 +116,7 @@ fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
                 ("Domains", html! { (present::count(status.domains)) }),
             ]))
             div.columns {
-                (most_linked(top))
+                (most_linked(top, view))
                 (domains(top))
             }
             (collections(status))
@@ -164,7 +166,7 @@ fn hints(status: &StatusBody) -> Markup {
     }
 }
 
-fn most_linked(top: &[TopRow]) -> Markup {
+fn most_linked(top: &[TopRow], view: ArchivedView) -> Markup {
     html! {
         section aria-labelledby="most-linked" {
             h2 #most-linked { "Most linked URLs" }
@@ -174,7 +176,7 @@ fn most_linked(top: &[TopRow]) -> Markup {
                 ol.lines {
                     @for row in top.iter().take(TOP_ROWS) {
                         li {
-                            (parts::page_link(&row.url, &row.title))
+                            span { (parts::page_link(&row.url, &row.title)) " " (ranking::open(row, view)) }
                             span.amount { (present::counted(row.inlinks_external, "in-link", "in-links")) }
                         }
                     }
@@ -280,7 +282,7 @@ mod tests {
                 refuses_writes: since.to_owned(),
                 ..StatusBody::default()
             };
-            content(&status, &[], &[]).into_string()
+            content(&status, &[], &[], ArchivedView::Sandbox).into_string()
         };
         assert!(shown("no space left").contains("no space left"));
         assert!(!shown("").contains("refused"));

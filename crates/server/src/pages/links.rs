@@ -3,6 +3,7 @@
 use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
 use maud::{Markup, html};
 
+use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
 use super::parts;
 use crate::failure::Failure;
@@ -113,20 +114,20 @@ async fn show(context: Context, query: Query, side: Side) -> PageResult {
                 @else { "Links of the newest version of the page." }
             }
         }
-        @if rows.is_empty() { p.soft { "None." } } @else { (list(&rows, side)) }
+        @if rows.is_empty() { p.soft { "None." } } @else { (list(&rows, side, ArchivedView::of(&context))) }
         (parts::pager(after.as_ref().map(|_| address(None)), next.map(|next| address(Some(&next)))))
     };
     Ok(Html::ok(frame.around(content)))
 }
 
 /// Shows links with their anchors.
-pub(super) fn list(rows: &[LinkRow], side: Side) -> Markup {
+pub(super) fn list(rows: &[LinkRow], side: Side, view: ArchivedView) -> Markup {
     html! {
-        ul.links { @for row in rows { li { (item(row, side)) } } }
+        ul.links { @for row in rows { li { (item(row, side, view)) } } }
     }
 }
 
-fn item(row: &LinkRow, side: Side) -> Markup {
+fn item(row: &LinkRow, side: Side, view: ArchivedView) -> Markup {
     let (url, key, title) = match side {
         Side::Source => (&row.source_url, &row.source_key, row.source_title.as_str()),
         Side::Target => (&row.target_url, &row.target_key, ""),
@@ -135,7 +136,7 @@ fn item(row: &LinkRow, side: Side) -> Markup {
     html! {
         @match side {
             Side::Source => {
-                (parts::page_link(url, title))
+                (parts::page_link(url, title)) " " (open(row, url, view))
                 @if !title.trim().is_empty() { span.where { (parts::url_text(url)) } }
                 @if !row.anchor.is_empty() { q dir="auto" { (parts::directing_text(&row.anchor)) } }
             }
@@ -154,6 +155,12 @@ fn item(row: &LinkRow, side: Side) -> Markup {
         @if row.external { span.badge.plain { "other domain" } }
         @if row.nofollow { span.badge.plain title="Marked nofollow, ugc or sponsored" { "nofollow" } }
     }
+}
+
+/// Returns the link that opens the page with the link. The page linked to may not be captured.
+fn open(row: &LinkRow, url: &str, view: ArchivedView) -> Markup {
+    let time = row.version.as_ref().map(|version| version.fetch_time.as_str());
+    html! { @if let Some(link) = view.page(url, time, "") { (link.word(&row.source_title, url)) } }
 }
 
 /// Formats as `26 January 2014`.

@@ -4,6 +4,7 @@ use archive::question::{Answer, ListedPageRow, ListedPages, ListedPagesBody, Lis
 use maud::{Markup, html};
 use ui::{Frame, Section};
 
+use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
 use crate::query::Query;
@@ -43,7 +44,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
                 p { a.button.quiet href="/captures" { "Captures" } }
             }))
         } @else {
-            (table(rows))
+            (table(rows, ArchivedView::of(&context)))
         }
         (parts::pager(question.after.as_ref().map(|_| address(None)), next.as_deref().map(|next| address(Some(next)))))
     };
@@ -95,13 +96,15 @@ fn problem_list(problems: &[ListedPagesProblem]) -> Markup {
     }
 }
 
-fn table(rows: &[ListedPageRow]) -> Markup {
+fn table(rows: &[ListedPageRow], view: ArchivedView) -> Markup {
     let columns = [
         Column("Page", Align::Text),
         Column("Captured", Align::Text),
         Column("Listed in", Align::Text),
     ];
-    let cells = rows.iter().map(|row| vec![page(row), captured(row), list(row)]);
+    let cells = rows
+        .iter()
+        .map(|row| vec![page(row), captured(row, view), list(row)]);
     parts::table("Pages listed in packages", &columns, cells.collect())
 }
 
@@ -116,13 +119,14 @@ fn page(row: &ListedPageRow) -> Markup {
     }
 }
 
-fn captured(row: &ListedPageRow) -> Markup {
+fn captured(row: &ListedPageRow, view: ArchivedView) -> Markup {
     html! {
         (parts::time(&row.fetch_time)) " "
         @if let Some(capture) = &row.capture {
-            @if let Some(address) = link::if_short(link::replay(&row.url, &capture.timestamp)) { a href=(address) { "Replay" } }
+            @if let Some(link) = view.page(&row.url, Some(&capture.fetch_time), "") { (link.word(&row.title, &row.url)) }
         } @else if let Some(nearest) = &row.nearest {
-            span.badge.plain { "captured at another time" } " " (parts::time(nearest))
+            span.badge.plain { "captured at another time" } " " (parts::time(nearest)) " "
+            @if let Some(link) = view.page(&row.url, Some(nearest), "") { (link.word(&row.title, &row.url)) }
         } @else {
             span.badge.plain { "not captured" }
         }

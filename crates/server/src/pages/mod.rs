@@ -4,6 +4,7 @@
 //! page and not an error. Archived text passes only through `parts` or the escaping of `maud`.
 
 mod about;
+mod archived;
 mod assets;
 mod cache;
 pub(crate) mod calendar;

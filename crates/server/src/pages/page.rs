@@ -5,6 +5,7 @@ use archive::ErrorCode;
 use archive::question::{Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody};
 use maud::{Markup, html};
 
+use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult, optional};
 use super::{calendar, dated, links, parts, text};
 use crate::failure::Failure;
@@ -64,14 +65,16 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         query: "",
         epoch: Some(epoch),
     };
+    let view = ArchivedView::of(&context);
     let content = match &dated {
-        Some(dated) => dated::content(&page, dated, at.as_deref()),
+        Some(dated) => dated::content(&page, dated, at.as_deref(), view),
         None => {
             let links = |links: LinksBody| (links.rows, links.total.unwrap_or(0));
             content(
                 &page,
                 &optional(inlinks).map(links),
                 &optional(outlinks).map(links),
+                view,
             )
         }
     };
@@ -104,7 +107,7 @@ fn unknown(context: &State, url: &str) -> Html {
     }
 }
 
-fn content(page: &PageBody, inlinks: &Links, outlinks: &Links) -> Markup {
+fn content(page: &PageBody, inlinks: &Links, outlinks: &Links, view: ArchivedView) -> Markup {
     html! {
         article.page {
             (head(page))
@@ -112,13 +115,13 @@ fn content(page: &PageBody, inlinks: &Links, outlinks: &Links) -> Markup {
                 @if let Some(current) = &page.current { (dated::neighbours(page, current)) }
                 div.with-aside.wide {
                     div.main-column {
-                        (reading(page))
-                        (captures(page))
-                        (past_versions(page))
+                        (reading(page, view))
+                        (captures(page, view))
+                        (past_versions(page, view))
                     }
                     aside aria-label="Links" {
-                        (link_list("In-links", "inlinks", &page.url, inlinks, links::Side::Source))
-                        (link_list("Links on this page", "outlinks", &page.url, outlinks, links::Side::Target))
+                        (link_list("In-links", "inlinks", &page.url, inlinks, links::Side::Source, view))
+                        (link_list("Links on this page", "outlinks", &page.url, outlinks, links::Side::Target, view))
                         @if page.links_dropped > 0 {
                             p.soft { (present::counted(page.links_dropped, "more link was", "more links were")) " not kept, because the page has too many." }
                         }
@@ -127,7 +130,7 @@ fn content(page: &PageBody, inlinks: &Links, outlinks: &Links) -> Markup {
             } @else {
                 p.callout { "This URL was never captured; it is known only from links to it." }
                 div.main-column {
-                    (link_list("Pages that link to it", "inlinks", &page.url, inlinks, links::Side::Source))
+                    (link_list("Pages that link to it", "inlinks", &page.url, inlinks, links::Side::Source, view))
                 }
             }
         }
@@ -180,7 +183,7 @@ fn head_facts(page: &PageBody) -> Vec<Markup> {
     facts
 }
 
-fn reading(page: &PageBody) -> Markup {
+fn reading(page: &PageBody, view: ArchivedView) -> Markup {
     let text = page.text_preview.trim();
     html! {
         @if !text.is_empty() {
@@ -192,15 +195,18 @@ fn reading(page: &PageBody) -> Markup {
         @if page.fetch_time.is_some() {
             section.archived aria-labelledby="archived" {
                 h2 #archived { "Archived page" }
-                (archived(page))
+                (archived(page, view))
             }
         }
     }
 }
 
-fn archived(page: &PageBody) -> Markup {
+fn archived(page: &PageBody, view: ArchivedView) -> Markup {
     let current = page.current.as_ref();
     let at = current.map(|current| dated::at(page, current));
+    let open = current
+        .zip(at.as_ref())
+        .and_then(|(current, at)| view.capture(current, at));
     let at = at.as_ref();
     let kind = current.map_or(CaptureKind::Response, |current| current.kind);
     let shown = sandbox::worth_showing(page.status, &page.mime, kind);
@@ -215,22 +221,23 @@ fn archived(page: &PageBody) -> Markup {
             p { "This URL redirects to another one, which is listed under \u{201c}Links on this page\u{201d} unless it differs only in spelling." }
         }
         p.actions {
-            @if shown {
-                a.button.quiet href=(link::sandbox(&page.url, at)) rel="noopener" target="_blank" { "Open in a new tab" }
+            @if let Some(open) = open { (open.button()) }
+            @if shown && view == ArchivedView::Replay {
+                a.button.quiet href=(link::sandbox(&page.url, at)) rel="noopener" target="_blank" { "Open in the sandbox" }
             }
             a.button.quiet href=(link::record(&page.url, at)) download { "Download the record" }
         }
     }
 }
 
-fn captures(page: &PageBody) -> Markup {
+fn captures(page: &PageBody, view: ArchivedView) -> Markup {
     let all = link::with("/captures", &[("url", Some(&page.url))]);
     html! {
         @if !page.captures.is_empty() {
             section aria-labelledby="captures" {
                 h2 #captures { "Captures" span.amount { (present::count(page.captures.len() as u64)) } }
                 (calendar::strip(&page.url, &page.captures, page.fetch_time.as_deref()))
-                (parts::captures(&page.captures, CAPTURES, dated::is_part(page), false))
+                (parts::captures(&page.captures, CAPTURES, dated::is_part(page), false, view))
                 @if page.captures.len() > CAPTURES { p { a.more href=(all) { "All captures" } } }
             }
         }
@@ -244,7 +251,7 @@ fn changes_since(url: &str, fetch_time: &str) -> String {
 }
 
 /// Shows the past versions of the page.
-fn past_versions(page: &PageBody) -> Markup {
+fn past_versions(page: &PageBody, view: ArchivedView) -> Markup {
     html! {
         @if !page.past_versions.is_empty() {
             section aria-labelledby="versions" {
@@ -252,7 +259,8 @@ fn past_versions(page: &PageBody) -> Markup {
                 ol.versions {
                     @for (place, version) in page.past_versions.iter().take(CAPTURES).enumerate() {
                         li {
-                            (parts::dated_link(&page.url, &version.fetch_time, &version.title))
+                            (parts::dated_link(&page.url, &version.fetch_time, &version.title)) " "
+                            @if let Some(link) = view.page(&page.url, Some(&version.fetch_time), &version.mime) { (link.word(&version.title, &page.url)) }
                             p.soft {
                                 (parts::date(&version.since)) " to " (parts::date(&version.until))
                                 @if place + 1 < page.past_versions.len() {
@@ -271,7 +279,14 @@ fn past_versions(page: &PageBody) -> Markup {
     }
 }
 
-fn link_list(heading: &str, name: &str, url: &str, links: &Links, side: links::Side) -> Markup {
+fn link_list(
+    heading: &str,
+    name: &str,
+    url: &str,
+    links: &Links,
+    side: links::Side,
+    view: ArchivedView,
+) -> Markup {
     let (rows, total) = match links {
         Some((rows, total)) => (rows.as_slice(), *total),
         None => (&[][..], 0),
@@ -279,7 +294,7 @@ fn link_list(heading: &str, name: &str, url: &str, links: &Links, side: links::S
     html! {
         section aria-labelledby=(name) {
             h2 id=(name) { (heading) span.amount { (present::count(total)) } }
-            @if rows.is_empty() { p.soft { "None." } } @else { (links::list(rows, side)) }
+            @if rows.is_empty() { p.soft { "None." } } @else { (links::list(rows, side, view)) }
             @if total > rows.len() as u64 {
                 p { a.more href=(link::with(&format!("/page/{name}"), &[("url", Some(url))])) { "All " (present::count(total)) } }
             }

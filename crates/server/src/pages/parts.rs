@@ -4,8 +4,9 @@
 use archive::question::{CaptureKind, CdxRow};
 use maud::{Markup, html};
 
+use super::archived::ArchivedView;
 use crate::link::At;
-use crate::{link, present, sandbox};
+use crate::{link, present};
 
 /// Maximum number of characters of a URL or an anchor that are shown. The rest is in the address or
 /// the download.
@@ -260,7 +261,13 @@ pub(super) fn status(status: u16, kind: CaptureKind) -> Markup {
 ///
 /// The first `shown` of `listed` are in the table. `part` says that there may be more captures
 /// before or after `listed`.
-pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bool) -> Markup {
+pub(super) fn captures(
+    listed: &[CdxRow],
+    shown: usize,
+    part: bool,
+    with_url: bool,
+    view: ArchivedView,
+) -> Markup {
     const COLUMNS: [Column; 6] = [
         Column("Captured (UTC)", Align::Text),
         Column("URL", Align::Text),
@@ -285,7 +292,7 @@ pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bo
             status(row.status, row.kind),
             media(&row.mime),
             html! { (present::size(row.length)) },
-            record_links(row, &at),
+            record_links(row, &at, view),
         ]);
         cells
     });
@@ -293,7 +300,7 @@ pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bo
 }
 
 /// Returns links to a capture's content, if a browser can show it, and to its record.
-fn record_links(row: &CdxRow, at: &At) -> Markup {
+fn record_links(row: &CdxRow, at: &At, view: ArchivedView) -> Markup {
     if row.index_only {
         let file = format!(
             "Known only from an index; load {} to read it",
@@ -301,17 +308,14 @@ fn record_links(row: &CdxRow, at: &At) -> Markup {
         );
         return html! { span.soft title=(file) { "not loaded" } };
     }
-    let at = Some(at);
     let of = format!(" of {}", present::clean(&row.timestamp));
-    // The address of the content is longer than that of the record, so checking it is enough.
-    let Some(content) = link::if_short(link::sandbox(&row.url, at)) else {
+    let Some(record) = link::if_short(link::record(&row.url, Some(at))) else {
         return html! { span.soft { "address too long" } };
     };
     html! {
-        @if sandbox::worth_showing(row.status, &row.mime, row.kind) {
-            a href=(content) target="_blank" rel="noopener" { "Show" span.hidden { " the content" (of) } }
-            " \u{b7} "
+        @if let Some(open) = view.capture(row, at) {
+            (open.word(&row.timestamp, &row.url)) " \u{b7} "
         }
-        a href=(link::record(&row.url, at)) download { "Download" span.hidden { " the record" (of) } }
+        a href=(record) download { "Download" span.hidden { " the record" (of) } }
     }
 }

@@ -3,6 +3,7 @@
 use archive::question::{Answer, Top, TopBody, TopRow};
 use maud::{Markup, html};
 
+use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
 use super::parts;
 use crate::query::Query;
@@ -49,7 +50,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
                 p { a.button.quiet href="/domains" { "All domains" } }
             }))
         } @else {
-            (list(&rows))
+            (list(&rows, ArchivedView::of(&context)))
         }
         (parts::pager(after.as_ref().map(|_| address(None)), next.map(|next| address(Some(&next)))))
     };
@@ -68,14 +69,14 @@ fn domain_form(domain: Option<&str>) -> Markup {
 }
 
 /// Shows ranked URIs with their in-links.
-pub(super) fn list(rows: &[TopRow]) -> Markup {
+pub(super) fn list(rows: &[TopRow], view: ArchivedView) -> Markup {
     html! {
         ol.ranking {
             @for row in rows {
                 li {
                     span.rank { (present::count(row.rank)) }
                     div.what {
-                        (parts::page_link(shown_url(row), &row.title))
+                        (parts::page_link(shown_url(row), &row.title)) " " (open(row, view))
                         @if !row.title.trim().is_empty() { span.where { (parts::url_text(shown_url(row))) } }
                         @if !row.captured { span.badge.plain { "not captured" } }
                     }
@@ -87,6 +88,12 @@ pub(super) fn list(rows: &[TopRow]) -> Markup {
             }
         }
     }
+}
+
+/// Returns the link that opens a ranked page, if it was captured.
+pub(super) fn open(row: &TopRow, view: ArchivedView) -> Markup {
+    let link = view.page(shown_url(row), None, "").filter(|_| row.captured);
+    html! { @if let Some(link) = link { (link.word(&row.title, shown_url(row))) } }
 }
 
 fn shown_url(row: &TopRow) -> &str {

@@ -16,6 +16,7 @@ mod field;
 mod files;
 mod loaded;
 mod metrics;
+mod opens;
 mod pages;
 mod paths;
 mod port;

@@ -5,6 +5,7 @@ use archive::question::{
 };
 use maud::{Markup, html};
 
+use super::super::archived::ArchivedView;
 use super::super::html::{Html, PageResult};
 use super::super::parts;
 use super::{SearchRequest, frame, lists, newest_only, no_hits, notes};
@@ -25,11 +26,11 @@ pub(super) async fn show(context: &State, asked: &SearchRequest) -> PageResult {
         all_versions: asked.list.all_versions,
     };
     let Answer { epoch, body: found } = context.archive.ask(question).await?;
-    let content = content(asked, &found, epoch);
+    let content = content(asked, &found, epoch, ArchivedView::of(context));
     Ok(Html::ok(frame(context, asked, epoch).around(content)))
 }
 
-fn content(asked: &SearchRequest, found: &ConcordanceBody, epoch: u64) -> Markup {
+fn content(asked: &SearchRequest, found: &ConcordanceBody, epoch: u64, view: ArchivedView) -> Markup {
     let next = found.next.as_deref();
     html! {
         h1.hidden { "Matches of " (parts::text(&asked.query)) " in context" }
@@ -51,7 +52,7 @@ fn content(asked: &SearchRequest, found: &ConcordanceBody, epoch: u64) -> Markup
                 }))
             }
             @for lines in found.lines.chunk_by(|a, b| (&a.url_key, &a.since) == (&b.url_key, &b.since)) {
-                (of_page(lines))
+                (of_page(lines, view))
             }
             (parts::pager(
                 asked.after.as_ref().map(|_| asked.link(None, false, 0)),
@@ -63,7 +64,7 @@ fn content(asked: &SearchRequest, found: &ConcordanceBody, epoch: u64) -> Markup
 }
 
 /// Shows the matches of one version of a page.
-fn of_page(lines: &[ConcordanceLine]) -> Markup {
+fn of_page(lines: &[ConcordanceLine], view: ArchivedView) -> Markup {
     html! {
         @if let Some(first) = lines.first() {
             section.concordance {
@@ -74,7 +75,10 @@ fn of_page(lines: &[ConcordanceLine]) -> Markup {
                         (parts::page_link(&first.url, &first.title))
                     }
                 }
-                p.where { (parts::url_text(&first.url)) " \u{b7} " (time(first)) }
+                p.where {
+                    (parts::url_text(&first.url)) " \u{b7} " (time(first))
+                    @if let Some(link) = view.page(&first.url, Some(&first.fetch_time), "") { " \u{b7} " (link.word(&first.title, &first.url)) }
+                }
                 ul {
                     @for line in lines {
                         // The line's text sets its direction, and so the side of the left context.

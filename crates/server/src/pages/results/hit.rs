@@ -5,6 +5,7 @@ use archive::snippet_html;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
+use super::super::archived::ArchivedView;
 use super::super::parts;
 use super::{Form, List, SearchRequest};
 use crate::{link, present};
@@ -13,8 +14,12 @@ use crate::{link, present};
 const EXPLANATION_DEPTH: usize = 12;
 
 /// Shows one result. Its explanation, if there is one, is unfolded if `open`.
-pub(super) fn item(asked: &SearchRequest, hit: &SearchHit, open: bool) -> Markup {
+pub(super) fn item(asked: &SearchRequest, hit: &SearchHit, open: bool, view: ArchivedView) -> Markup {
     let mut facts = vec![version(hit)];
+    // The nearest capture to this time is the one that was indexed.
+    if let Some(link) = view.page(&hit.url, Some(&hit.fetch_time), &hit.mime) {
+        facts.insert(0, link.word(&hit.title, &hit.url));
+    }
     if let Some(inlinks) = hit.inlinks.filter(|inlinks| *inlinks > 0) {
         let address = link::with("/page/inlinks", &[("url", Some(&hit.url))]);
         facts.push(html! { a href=(address) { (present::counted(inlinks, "in-link", "in-links")) } });

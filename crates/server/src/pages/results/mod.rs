@@ -7,6 +7,7 @@ mod hit;
 use archive::question::{Answer, SearchBody, SearchNote, SearchOrder, SearchQuestion};
 use maud::{Markup, html};
 
+use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
 use super::parts;
 use crate::api::search_order;
@@ -177,7 +178,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         near: asked.list.near,
     };
     let Answer { epoch, body: found } = context.archive.ask(question).await?;
-    let content = content(&asked, &found, epoch);
+    let content = content(&asked, &found, epoch, ArchivedView::of(&context));
     Ok(Html::ok(frame(&context, &asked, epoch).around(content)))
 }
 
@@ -255,7 +256,7 @@ pub(super) fn syntax() -> Markup {
     }
 }
 
-fn content(asked: &SearchRequest, found: &SearchBody, epoch: u64) -> Markup {
+fn content(asked: &SearchRequest, found: &SearchBody, epoch: u64, view: ArchivedView) -> Markup {
     let next = found.next.as_deref();
     let shown = asked.before + found.hits.len() as u64;
     html! {
@@ -272,7 +273,7 @@ fn content(asked: &SearchRequest, found: &SearchBody, epoch: u64) -> Markup {
                     (no_hits(asked))
                 } @else {
                     ol.hits start=(asked.before + 1) {
-                        @for (i, hit) in found.hits.iter().enumerate() { li { (hit::item(asked, hit, i == 0)) } }
+                        @for (i, hit) in found.hits.iter().enumerate() { li { (hit::item(asked, hit, i == 0, view)) } }
                     }
                     (parts::pager(
                         asked.after.as_ref().map(|_| asked.link(None, asked.explain, 0)),
