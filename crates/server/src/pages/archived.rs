@@ -36,7 +36,7 @@ impl ArchivedView {
         }
     }
 
-    /// Returns the link to one capture. There is none if its content cannot be shown.
+    /// Returns the link to one capture, or `None` if its content cannot be shown.
     pub(super) fn capture(self, row: &CdxRow, at: &At) -> Option<OpenLink> {
         if row.index_only {
             None
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// Returns the addresses in replay and in the sandbox; `-` is none.
+    /// Returns the addresses in replay and in the sandbox, or `-` where the link is absent.
     fn addresses(row: &CdxRow) -> [String; 2] {
         let at = At::time(&row.timestamp);
         BOTH.map(|view| view.capture(row, &at).map_or("-".into(), |link| link.address))

@@ -157,7 +157,7 @@ fn item(row: &LinkRow, side: Side, view: ArchivedView) -> Markup {
     }
 }
 
-/// Returns the link that opens the page with the link. The page linked to may not be captured.
+/// Returns the link that opens the page with the link. The page linked to might be missing in the archive.
 fn open(row: &LinkRow, url: &str, view: ArchivedView) -> Markup {
     let time = row.version.as_ref().map(|version| version.fetch_time.as_str());
     html! { @if let Some(link) = view.page(url, time, "") { (link.word(&row.source_title, url)) } }

@@ -17,6 +17,7 @@ mod files;
 mod graph;
 mod home;
 mod html;
+mod linking;
 mod links;
 mod listed;
 mod loads;

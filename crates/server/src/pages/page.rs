@@ -1,20 +1,22 @@
-//! Everything known about one URL: its newest version with text and links, or a capture of a given
-//! date.
+//! Everything known about one URL: the archived page itself, then its versions, links, text and
+//! captures. Or a capture of a given date.
 
 use archive::ErrorCode;
-use archive::question::{Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody};
+use archive::question::{
+    Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody, PastVersionRow,
+};
 use maud::{Markup, html};
 
 use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult, optional};
-use super::{calendar, dated, links, parts, text};
+use super::{calendar, dated, linking, links, parts, text};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::state::State;
 use crate::{link, present, sandbox};
 use ui::{Frame, Section};
 
-/// Number of links shown in each direction. A separate page has the rest.
+/// Number of links of the page that are shown. A separate page has the rest.
 const LINKS: usize = 12;
 /// Number of captures shown. A separate page has the rest.
 const CAPTURES: usize = 12;
@@ -31,7 +33,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         Inlinks {
             url: url.clone(),
             after: None,
-            limit: LINKS,
+            limit: linking::LINKS,
             ..Inlinks::default()
         },
         Outlinks {
@@ -112,26 +114,19 @@ fn content(page: &PageBody, inlinks: &Links, outlinks: &Links, view: ArchivedVie
         article.page {
             (head(page))
             @if page.captured {
-                @if let Some(current) = &page.current { (dated::neighbours(page, current)) }
+                (archived(page, view))
                 div.with-aside.wide {
                     div.main-column {
-                        (reading(page, view))
+                        (versions(page, view))
+                        (inlink_list("In-links", &page.url, inlinks, view))
+                        (page_text(page))
                         (captures(page, view))
-                        (past_versions(page, view))
                     }
-                    aside aria-label="Links" {
-                        (link_list("In-links", "inlinks", &page.url, inlinks, links::Side::Source, view))
-                        (link_list("Links on this page", "outlinks", &page.url, outlinks, links::Side::Target, view))
-                        @if page.links_dropped > 0 {
-                            p.soft { (present::counted(page.links_dropped, "more link was", "more links were")) " not kept, because the page has too many." }
-                        }
-                    }
+                    aside aria-label="Links on this page" { (outlink_list(page, outlinks, view)) }
                 }
             } @else {
                 p.callout { "This URL was never captured; it is known only from links to it." }
-                div.main-column {
-                    (link_list("Pages that link to it", "inlinks", &page.url, inlinks, links::Side::Source, view))
-                }
+                div.main-column { (inlink_list("Pages that link to it", &page.url, inlinks, view)) }
             }
         }
     }
@@ -183,49 +178,52 @@ fn head_facts(page: &PageBody) -> Vec<Markup> {
     facts
 }
 
-fn reading(page: &PageBody, view: ArchivedView) -> Markup {
-    let text = page.text_preview.trim();
+/// Shows the page itself: where it opens, when it was captured, and a small view of it.
+fn archived(page: &PageBody, view: ArchivedView) -> Markup {
+    let current = page.current.as_ref();
+    let at = current.map(|current| dated::at(page, current));
+    let at = at.as_ref();
+    let open = current
+        .zip(at)
+        .and_then(|(current, at)| view.capture(current, at));
+    let kind = current.map_or(CaptureKind::Response, |current| current.kind);
+    let shown = page.fetch_time.is_some() && sandbox::worth_showing(page.status, &page.mime, kind);
     html! {
-        @if !text.is_empty() {
-            section aria-labelledby="text" {
-                h2 #text { "Text" }
-                (text::text(text, page.text_truncated))
+        section.archived aria-labelledby="archived" {
+            h2.hidden #archived { "Archived page" }
+            @if page.fetch_time.is_some() {
+                p.actions {
+                    @if let Some(open) = open { (open.button()) }
+                    @if shown && view == ArchivedView::Replay {
+                        a.button.quiet href=(link::sandbox(&page.url, at)) rel="noopener" target="_blank" { "Open in the sandbox" }
+                    }
+                    a.button.quiet href=(link::record(&page.url, at)) download { "Download the record" }
+                }
             }
-        }
-        @if page.fetch_time.is_some() {
-            section.archived aria-labelledby="archived" {
-                h2 #archived { "Archived page" }
-                (archived(page, view))
+            @if let Some(current) = current { (dated::neighbours(page, current)) }
+            (calendar::strip(&page.url, &page.captures, page.fetch_time.as_deref()))
+            @if (300..400).contains(&page.status) {
+                p { "This URL redirects to another one, which is listed under \u{201c}Links on this page\u{201d} unless it differs only in spelling." }
+            }
+            @if shown {
+                div.small-frame { (parts::frame(&page.url, at)) }
+                p.soft { "The frame shows the record alone: without scripts, and without images and styles from other records." }
             }
         }
     }
 }
 
-fn archived(page: &PageBody, view: ArchivedView) -> Markup {
-    let current = page.current.as_ref();
-    let at = current.map(|current| dated::at(page, current));
-    let open = current
-        .zip(at.as_ref())
-        .and_then(|(current, at)| view.capture(current, at));
-    let at = at.as_ref();
-    let kind = current.map_or(CaptureKind::Response, |current| current.kind);
-    let shown = sandbox::worth_showing(page.status, &page.mime, kind);
+fn page_text(page: &PageBody) -> Markup {
+    let text = page.text_preview.trim();
     html! {
-        @if shown {
-            details.frame {
-                summary { "Show it here (no scripts, no network access)" }
-                (parts::frame(&page.url, at))
+        @if !text.is_empty() {
+            section aria-labelledby="text" {
+                h2 #text { "Text" }
+                details {
+                    summary { "Show the text" }
+                    (text::text(text, page.text_truncated))
+                }
             }
-        }
-        @if (300..400).contains(&page.status) {
-            p { "This URL redirects to another one, which is listed under \u{201c}Links on this page\u{201d} unless it differs only in spelling." }
-        }
-        p.actions {
-            @if let Some(open) = open { (open.button()) }
-            @if shown && view == ArchivedView::Replay {
-                a.button.quiet href=(link::sandbox(&page.url, at)) rel="noopener" target="_blank" { "Open in the sandbox" }
-            }
-            a.button.quiet href=(link::record(&page.url, at)) download { "Download the record" }
         }
     }
 }
@@ -236,7 +234,6 @@ fn captures(page: &PageBody, view: ArchivedView) -> Markup {
         @if !page.captures.is_empty() {
             section aria-labelledby="captures" {
                 h2 #captures { "Captures" span.amount { (present::count(page.captures.len() as u64)) } }
-                (calendar::strip(&page.url, &page.captures, page.fetch_time.as_deref()))
                 (parts::captures(&page.captures, CAPTURES, dated::is_part(page), false, view))
                 @if page.captures.len() > CAPTURES { p { a.more href=(all) { "All captures" } } }
             }
@@ -250,54 +247,83 @@ fn changes_since(url: &str, fetch_time: &str) -> String {
     link::with("/page/diff", &[("url", Some(url)), ("to", Some(&digits))])
 }
 
-/// Shows the past versions of the page.
-fn past_versions(page: &PageBody, view: ArchivedView) -> Markup {
+/// Shows the versions of the page, if it has several: the current one, then past ones.
+fn versions(page: &PageBody, view: ArchivedView) -> Markup {
+    let past = &page.past_versions;
     html! {
-        @if !page.past_versions.is_empty() {
+        @if !past.is_empty() {
             section aria-labelledby="versions" {
-                h2 #versions { "Past versions" span.amount { (present::count(page.past_versions.len() as u64)) } }
+                h2 #versions { "Versions" span.amount { (present::count(past.len() as u64 + 1)) } }
                 ol.versions {
-                    @for (place, version) in page.past_versions.iter().take(CAPTURES).enumerate() {
-                        li {
-                            (parts::dated_link(&page.url, &version.fetch_time, &version.title)) " "
-                            @if let Some(link) = view.page(&page.url, Some(&version.fetch_time), &version.mime) { (link.word(&version.title, &page.url)) }
-                            p.soft {
-                                (parts::date(&version.since)) " to " (parts::date(&version.until))
-                                @if place + 1 < page.past_versions.len() {
-                                    " \u{b7} " a href=(changes_since(&page.url, &version.fetch_time)) { "changes" }
-                                }
-                            }
-                        }
+                    li { (current_version(page)) }
+                    @for (place, version) in past.iter().take(CAPTURES).enumerate() {
+                        li { (past_version(page, version, place + 1 < past.len(), view)) }
                     }
                 }
-                @if page.is_page || page.is_document { p { a.more href=(link::with("/page/diff", &[("url", Some(&page.url))])) { "Latest changes" } } }
-                @if page.past_versions.len() > CAPTURES {
-                    p.soft { "The newest " (CAPTURES) "; search with " code { "from:" } " to find the others by their words." }
+                @if past.len() > CAPTURES {
+                    p.soft { "The newest " (CAPTURES + 1) "; search with " code { "from:" } " to find the others by their words." }
                 }
             }
         }
     }
 }
 
-fn link_list(
-    heading: &str,
-    name: &str,
-    url: &str,
-    links: &Links,
-    side: links::Side,
-    view: ArchivedView,
-) -> Markup {
-    let (rows, total) = match links {
-        Some((rows, total)) => (rows.as_slice(), *total),
-        None => (&[][..], 0),
-    };
+fn current_version(page: &PageBody) -> Markup {
     html! {
-        section aria-labelledby=(name) {
-            h2 id=(name) { (heading) span.amount { (present::count(total)) } }
-            @if rows.is_empty() { p.soft { "None." } } @else { (links::list(rows, side, view)) }
-            @if total > rows.len() as u64 {
-                p { a.more href=(link::with(&format!("/page/{name}"), &[("url", Some(url))])) { "All " (present::count(total)) } }
+        @if page.title.trim().is_empty() { (parts::url_text(&page.url)) } @else { (parts::text(&page.title)) }
+        p.soft {
+            @if let Some(since) = &page.since { "since " (parts::date(since)) ", " }
+            "newest version"
+            @if page.is_page || page.is_document {
+                " \u{b7} " a href=(link::with("/page/diff", &[("url", Some(&page.url))])) { "latest changes" }
             }
         }
     }
+}
+
+fn past_version(page: &PageBody, version: &PastVersionRow, has_earlier: bool, view: ArchivedView) -> Markup {
+    let open = view.page(&page.url, Some(&version.fetch_time), &version.mime);
+    html! {
+        (parts::dated_link(&page.url, &version.fetch_time, &version.title)) " "
+        @if let Some(open) = open { (open.word(&version.title, &page.url)) }
+        p.soft {
+            (parts::date(&version.since)) " to " (parts::date(&version.until))
+            @if has_earlier { " \u{b7} " a href=(changes_since(&page.url, &version.fetch_time)) { "changes" } }
+        }
+    }
+}
+
+fn inlink_list(heading: &str, url: &str, links: &Links, view: ArchivedView) -> Markup {
+    let (rows, total) = rows_and_total(links);
+    html! {
+        section aria-labelledby="inlinks" {
+            h2 #inlinks { (heading) span.amount { (present::count(total)) } }
+            @if rows.is_empty() { p.soft { "No current version of a page links here." } } @else {
+                (linking::list(rows, total, view))
+                p { a.more href=(link::with("/page/inlinks", &[("url", Some(url))])) { "All in-links" } }
+            }
+        }
+    }
+}
+
+fn outlink_list(page: &PageBody, links: &Links, view: ArchivedView) -> Markup {
+    let (rows, total) = rows_and_total(links);
+    html! {
+        section aria-labelledby="outlinks" {
+            h2 #outlinks { "Links on this page" span.amount { (present::count(total)) } }
+            @if rows.is_empty() { p.soft { "None." } } @else { (links::list(rows, links::Side::Target, view)) }
+            @if total > rows.len() as u64 {
+                p { a.more href=(link::with("/page/outlinks", &[("url", Some(&page.url))])) { "All " (present::count(total)) } }
+            }
+            @if page.links_dropped > 0 {
+                p.soft { (present::counted(page.links_dropped, "more link was", "more links were")) " not kept, because the page has too many." }
+            }
+        }
+    }
+}
+
+fn rows_and_total(links: &Links) -> (&[LinkRow], u64) {
+    links
+        .as_ref()
+        .map_or((&[], 0), |(rows, total)| (rows.as_slice(), *total))
 }

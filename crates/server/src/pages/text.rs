@@ -1,15 +1,11 @@
 //! The text of an archived page for readers: first the main text, then menus.
 //!
 //! Pages begin with menus: short lines that do not end like a sentence. The main text begins with
-//! the heading before the first long line. The lines before that are shown after a click; no line
-//! is lost.
+//! the heading before the first long line. The lines before that come last; no line is lost.
 
 use maud::{Markup, html};
 
 use crate::present;
-
-/// Number of characters of the text shown without a click.
-const OPEN_CHARS: usize = 800;
 
 /// Maximum number of characters of a preview. The archived page may continue a preview of this
 /// length.
@@ -31,19 +27,11 @@ pub(super) fn text(preview: &str, truncated: bool) -> Markup {
         preview
     };
     let (menu, body) = split_menu(whole);
-    let (head, cut) = opening(&body);
-    let rest = body[head.len()..].trim_start();
     html! {
         div.reading dir="auto" {
-            (paragraphs(head))
-            @if cut {
-                details {
-                    summary { "More text" }
-                    (paragraphs(rest))
-                    @if is_part {
-                        p.soft { "The preview ends here. The archived page below has the full text." }
-                    }
-                }
+            (paragraphs(&body))
+            @if is_part {
+                p.soft { "The text ends here. The archived page has all of it." }
             }
             @if !menu.is_empty() {
                 details {
@@ -53,14 +41,6 @@ pub(super) fn text(preview: &str, truncated: bool) -> Markup {
             }
         }
     }
-}
-
-/// Returns the part shown without a click, and whether more follows. It ends at the end of a line
-/// if one is near.
-fn opening(body: &str) -> (&str, bool) {
-    let (head, cut) = present::cut(body, OPEN_CHARS);
-    let line = head.rfind('\n').filter(|&at| cut && at > head.len() / 2);
-    (&head[..line.unwrap_or(head.len())], cut)
 }
 
 /// Removes a word that is truncated at the end of a preview.
@@ -122,17 +102,6 @@ mod tests {
         assert_eq!(split_menu("a\nb\nc"), (String::new(), "a\nb\nc".to_owned()));
         assert_eq!(split_menu(SENTENCE).0, "");
         assert_eq!(split_menu("").1, "");
-    }
-
-    #[test]
-    fn what_stands_open_ends_with_a_line() {
-        let body = format!("{SENTENCE}\n").repeat(20);
-        let (head, cut) = opening(&body);
-        assert!(
-            cut && head.ends_with("knows.") && head.chars().count() > OPEN_CHARS / 2,
-            "{head}"
-        );
-        assert_eq!(opening(SENTENCE), (SENTENCE, false));
     }
 
     #[test]

@@ -587,3 +587,37 @@ async fn headings_are_in_order() {
         );
     }
 }
+
+/// The archived page comes first; text and links follow.
+#[tokio::test]
+async fn a_page_begins_with_the_archived_page() {
+    let router = router(|question| match question {
+        Question::Page(_) => {
+            let mut answer = sample(question)?;
+            if let Body::Page(page) = &mut answer.body {
+                page.text_preview = "All of the text".into();
+            }
+            Ok(answer)
+        }
+        other => sample(other),
+    });
+    let body = get(&router, "/page?url=http://example.com/").await.body;
+    let parts = [
+        "Open archived page</a>",
+        "<iframe",
+        "id=\"versions\"",
+        "id=\"inlinks\"",
+        "<details><summary>Show the text</summary>",
+        "All of the text",
+        "id=\"captures\"",
+    ];
+    let places = parts.map(|part| body.find(part).unwrap_or_else(|| panic!("no {part}: {body}")));
+    assert!(places.is_sorted(), "{places:?}");
+    // In-links are below their domain, with their anchors.
+    let inlinks = &body[places[3]..places[4]];
+    let domain = inlinks.find("href=\"/domain?name=example.com\"");
+    assert!(
+        domain.is_some() && domain < inlinks.find("the archive</q>"),
+        "{inlinks}"
+    );
+}

@@ -145,7 +145,6 @@ fn screenshots() {
         "http://{}/page?url=http://www.iana.org/domains/root",
         running.address
     ));
-    browser.click("details.frame summary");
     std::thread::sleep(Duration::from_secs(1));
     std::fs::write(folder.join("sandbox-1280.png"), browser.picture()).expect("a picture");
 
