@@ -1,5 +1,6 @@
 // Weft's pages work without this script. It adds: "/" moves the focus to the search box, words are
-// completed while they are typed, and parts of a page that change are fetched repeatedly.
+// completed while they are typed, menus close, and parts of a page that change are fetched
+// repeatedly.
 "use strict";
 
 (() => {
@@ -104,6 +105,21 @@
   };
 
   document.querySelectorAll("[data-suggest]").forEach(suggesting);
+
+  // Menus are `details`: a click elsewhere or Escape closes them.
+  const openMenus = () => document.querySelectorAll("details.submenu[open]");
+  document.addEventListener("click", (event) => {
+    openMenus().forEach((menu) => {
+      if (!menu.contains(event.target)) menu.open = false;
+    });
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    openMenus().forEach((menu) => {
+      if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
+      menu.open = false;
+    });
+  });
 
   // A live part names the address of its content and how often to fetch it. Nothing is fetched
   // while the page is hidden. After a failure the pause grows, and the part is marked as stale.

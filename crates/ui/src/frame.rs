@@ -56,7 +56,12 @@ impl Parts {
             Section::Sql => self.sql,
             Section::Files => self.files,
             Section::Cache => self.cache,
-            Section::Rights | Section::Loads | Section::Statistics => self.running,
+            Section::Loads
+            | Section::Quarantine
+            | Section::Statistics
+            | Section::Report
+            | Section::Rights
+            | Section::Takedowns => self.running,
             _ => self.archive,
         }
     }
@@ -68,37 +73,52 @@ impl Parts {
 pub enum Section {
     Home,
     Results,
-    Ranking,
+    Pages,
     Domains,
+    Ranking,
     Graph,
-    Report,
     Captures,
-    Sql,
-    Rights,
+    Trends,
     Loads,
+    Quarantine,
     Statistics,
-    Store,
+    Report,
     Files,
+    Store,
     Cache,
+    Rights,
+    Takedowns,
+    Sql,
     About,
     SignIn,
     None,
 }
 
-const NAVIGATION: [(Section, &str, &str); 13] = [
-    (Section::Ranking, "/ranking", "Ranking"),
+/// A page in the navigation: its section, address and name.
+type Entry = (Section, &'static str, &'static str);
+
+/// Pages about the content of the archive.
+const BROWSE: [Entry; 6] = [
+    (Section::Pages, "/pages", "Pages"),
     (Section::Domains, "/domains", "Domains"),
+    (Section::Ranking, "/ranking", "Rankings"),
     (Section::Graph, "/graph", "Graph"),
     (Section::Captures, "/captures", "Captures"),
-    (Section::Report, "/report", "Report"),
-    (Section::Sql, "/sql", "SQL"),
-    (Section::Rights, "/rights", "Rights"),
+    (Section::Trends, "/trends", "Trends"),
+];
+
+/// Pages for administrators.
+const OPERATE: [Entry; 10] = [
     (Section::Loads, "/loads", "Loads"),
+    (Section::Quarantine, "/quarantine", "Quarantine"),
     (Section::Statistics, "/statistics", "Statistics"),
-    (Section::Store, "/store", "Store"),
+    (Section::Report, "/report", "Report"),
     (Section::Files, "/files", "Files"),
+    (Section::Store, "/store", "Store"),
     (Section::Cache, "/cache", "Cache"),
-    (Section::About, "/about", "About"),
+    (Section::Rights, "/rights", "Rights"),
+    (Section::Takedowns, "/takedowns", "Takedowns"),
+    (Section::Sql, "/sql", "SQL"),
 ];
 
 impl Frame<'_> {
@@ -145,9 +165,9 @@ impl Frame<'_> {
                         // no script is needed.
                         details.menu { summary { "Menu" } }
                         ul {
-                            @for (section, address, name) in NAVIGATION.into_iter().filter(|entry| self.parts.has(entry.0)) {
-                                li { a href=(address) aria-current=[(section == self.section).then_some("page")] { (name) } }
-                            }
+                            @if self.parts.archive { li { (self.entry((Section::Results, "/search", "Search"))) } }
+                            (self.menu("Browse", &BROWSE))
+                            (self.menu("Operate", &OPERATE))
                             @if let Some(viewer) = self.viewer.as_ref().filter(|viewer| viewer.can_sign_in) {
                                 li { a href="/sign-in" aria-current=[(self.section == Section::SignIn).then_some("page")] {
                                     @if viewer.is_signed_in { "Sign out" } @else { "Sign in" }
@@ -158,6 +178,30 @@ impl Frame<'_> {
                 }
             }
         }
+    }
+
+    /// Returns a menu of the pages that the server has, or an empty result. It opens without a
+    /// script, and opening it closes the other one.
+    fn menu(&self, name: &str, entries: &[Entry]) -> Markup {
+        let entries: Vec<Entry> = entries
+            .iter()
+            .copied()
+            .filter(|entry| self.parts.has(entry.0))
+            .collect();
+        html! {
+            @if !entries.is_empty() {
+                li {
+                    details.submenu name="navigation" {
+                        summary { (name) }
+                        ul { @for entry in entries { li { (self.entry(entry)) } } }
+                    }
+                }
+            }
+        }
+    }
+
+    fn entry(&self, (section, address, name): Entry) -> Markup {
+        html! { a href=(address) aria-current=[(section == self.section).then_some("page")] { (name) } }
     }
 
     fn footer(&self) -> Markup {
@@ -175,7 +219,7 @@ impl Frame<'_> {
                         p { "Viewing as " span.viewer { bdi { (clean(cut(&viewer.name, 120).0)) } } "." }
                     }
                     p {
-                        @if self.parts.archive { a href="/about" { "About and API" } " \u{b7} " }
+                        @if self.parts.archive { (self.entry((Section::About, "/about", "About and API"))) " \u{b7} " }
                         "Weft " (env!("CARGO_PKG_VERSION"))
                     }
                 }
@@ -204,5 +248,68 @@ fn mark() -> Markup {
             path d="M3 7h5m4 0h9M3 12h9m4 0h5M3 17h5m4 0h9" {}
             path d="M10 3v6m0 4v8M14 3v2m0 4v5m0 4v3" {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(parts: Parts, section: Section) -> String {
+        let frame = Frame {
+            title: "",
+            section,
+            parts,
+            viewer: None,
+            query: "",
+            epoch: None,
+        };
+        frame.around(html! {}).into_string()
+    }
+
+    #[test]
+    fn readers_get_no_menu_for_administrators() {
+        let archive = true;
+        let reader = Parts {
+            archive,
+            ..Parts::default()
+        };
+        let html = page(reader, Section::Home);
+        assert!(html.contains("<summary>Browse</summary>"), "{html}");
+        assert!(!html.contains("Operate"), "{html}");
+        for (_, address, _) in OPERATE {
+            assert!(!html.contains(&format!("\"{address}\"")), "{address}: {html}");
+        }
+        let (running, sql) = (true, true);
+        let admin = Parts {
+            archive,
+            running,
+            sql,
+            ..Parts::default()
+        };
+        let html = page(admin, Section::Sql);
+        assert!(html.contains("<summary>Operate</summary>"), "{html}");
+        assert!(
+            html.contains("<a href=\"/sql\" aria-current=\"page\">SQL</a>"),
+            "{html}"
+        );
+        assert!(
+            html.contains("\"/report\"") && !html.contains("\"/store\""),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn a_server_of_sql_alone_has_one_menu() {
+        let sql = true;
+        let html = page(
+            Parts {
+                sql,
+                ..Parts::default()
+            },
+            Section::Sql,
+        );
+        assert!(html.contains("Operate") && !html.contains("Browse"), "{html}");
+        assert!(!html.contains("\"/search\""), "{html}");
     }
 }

@@ -166,7 +166,7 @@ fn help() -> Markup {
                 code { "201401" } " for a month, or up to 14 digits." }
             p { code { "example.org/news/*" } " looks up all URLs with this prefix, " code { "*.example.org" } " a whole domain. "
                 "Programs can use " code { "/cdx?url=\u{2026}" } " to get the same as CDXJ lines." }
-            p { "Pages that WACZ packages list: " a href="/pages" { "pages of crawls" } "." }
+            p { "Pages that WACZ packages list: " a href="/pages" { "pages of crawls" } ". Captures by host, type and month: " a href="/report" { "report" } "." }
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     };
     let frame = Frame {
         title: "Pages of crawls",
-        section: Section::Captures,
+        section: Section::Pages,
         parts: context.parts(),
         viewer: context.viewer(),
         query: "",

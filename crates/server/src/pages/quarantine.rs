@@ -58,7 +58,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     };
     let frame = Frame {
         title: "Quarantine",
-        section: Section::Loads,
+        section: Section::Quarantine,
         parts: context.parts(),
         viewer: context.viewer(),
         query: "",

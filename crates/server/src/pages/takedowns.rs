@@ -17,7 +17,7 @@ pub(super) async fn show(context: Context) -> PageResult {
     let Answer { epoch, body } = context.archive.ask(Takedowns {}).await?;
     let frame = Frame {
         title: "Takedowns",
-        section: Section::Rights,
+        section: Section::Takedowns,
         parts: context.parts(),
         viewer: context.viewer(),
         query: "",
@@ -29,7 +29,7 @@ pub(super) async fn show(context: Context) -> PageResult {
             p.soft { "What was taken down is removed from pages, links, counts, search and facts for everybody, and stays out when its files are loaded again, until the takedown is undone. "
                 "The register shows when, by whom, why and how much was taken down, but not what: of that it keeps only hashes." }
         }
-        (rights::neighbours(Section::None))
+        (rights::neighbours(Section::Takedowns))
         @if body.rows.is_empty() { (nothing()) } @else { (register(&body)) (commands()) }
     };
     Ok(Html::ok(frame.around(content)))

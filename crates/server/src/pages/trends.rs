@@ -29,7 +29,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     };
     let frame = Frame {
         title: "Trends",
-        section: Section::Results,
+        section: Section::Trends,
         parts: context.parts(),
         viewer: context.viewer(),
         query: queries.first().map_or("", String::as_str),

@@ -454,3 +454,36 @@ fn live_parts_are_fetched_again() {
         assert!(scene.browser.text("main").contains(part), "{path}");
     }
 }
+
+/// Menus work with the keyboard and without the script: they are `details`.
+#[test]
+fn menus_open_with_keys_and_fit_on_one_line() {
+    let Some(scene) = Scene::set() else { return };
+    let browser = &scene.browser;
+    browser.size(1280, 844);
+    scene.go("/ranking");
+    let height = browser.script("return document.querySelector('header.site').offsetHeight");
+    assert!(height.as_u64() < Some(80), "one line high: {height}");
+    browser.script("document.querySelector('.submenu summary').focus(); return 1");
+    browser.press(ENTER);
+    let open = "return [...document.querySelectorAll('.submenu')].map(menu => menu.open)";
+    assert_eq!(browser.script(open), serde_json::json!([true, false]));
+    check_readable(browser, "an open menu");
+    browser.press(TAB);
+    let focused = browser.script("return document.activeElement.getAttribute('href')");
+    assert_eq!(focused, "/pages");
+    // Opening one menu closes the other.
+    browser.click("li:nth-child(3) > .submenu > summary");
+    assert_eq!(browser.script(open), serde_json::json!([false, true]));
+    browser.press("\u{e00c}");
+    assert_eq!(browser.script(open), serde_json::json!([false, false]));
+    // On a phone all of it is folded.
+    browser.size(390, 844);
+    scene.go("/ranking");
+    let shown = "return document.querySelector('.submenu').getClientRects().length > 0";
+    assert_eq!(browser.script(shown), false);
+    browser.click(".menu summary");
+    assert_eq!(browser.script(shown), true);
+    browser.click("li:nth-child(2) > .submenu > summary");
+    check_readable(browser, "the menu of a phone");
+}

@@ -621,3 +621,31 @@ async fn a_page_begins_with_the_archived_page() {
         "{inlinks}"
     );
 }
+
+/// Each page is an entry of the navigation, and only its own entry is marked.
+#[tokio::test]
+async fn the_navigation_marks_the_page() {
+    let router = router(sample);
+    for path in [
+        "/pages",
+        "/domains",
+        "/ranking",
+        "/graph",
+        "/captures",
+        "/trends",
+        "/loads",
+        "/quarantine",
+        "/statistics",
+        "/report",
+        "/store",
+        "/cache",
+        "/rights",
+        "/takedowns",
+    ] {
+        let body = get(&router, path).await.body;
+        let header = body.split("</header>").next().unwrap_or_default();
+        let marked = format!("<a href=\"{path}\" aria-current=\"page\">");
+        assert!(header.contains(&marked), "{path}: {header}");
+        assert_eq!(header.matches("aria-current").count(), 1, "{path}: {header}");
+    }
+}
