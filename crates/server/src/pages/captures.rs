@@ -1,7 +1,7 @@
 //! Looks up captures of a URL, of all URLs that begin with it, of a host, or of a domain.
 
 use archive::question::{Answer, CdxBody, CdxQuestion, MatchType};
-use cdx::{Order, url_and_match};
+use cdx::{Field, Filter, Order, Test, url_and_match};
 use maud::{Markup, html};
 
 use super::archived::ArchivedView;
@@ -23,37 +23,120 @@ const MATCHES: [(MatchType, &str); 4] = [
     (MatchType::Domain, "the whole domain"),
 ];
 
+/// Status codes that the list can be reduced to: value in the address, label, and expression.
+const STATUSES: [(&str, &str, &str); 4] = [
+    ("2xx", "2xx: success", "2.."),
+    ("3xx", "3xx: redirect", "3.."),
+    ("4xx", "4xx: not found, refused", "4.."),
+    ("5xx", "5xx: server error", "5.."),
+];
+
 /// Values of the form.
 struct Form {
     url: String,
     match_type: MatchType,
     from: Option<String>,
     to: Option<String>,
+    /// One of [`STATUSES`].
+    status: Option<&'static str>,
+    /// Part of the media type.
+    mime: Option<String>,
+    collection: Option<String>,
+    oldest_first: bool,
 }
 
 impl Form {
     fn of(query: &Query) -> Form {
         let given = query.text("url");
         let (url, match_type) = url_and_match(&given, query.get("match").and_then(MatchType::named));
+        let status = query.get("status");
         Form {
             url: url.to_owned(),
             match_type,
             from: query.time("from"),
             to: query.time("to"),
+            status: STATUSES
+                .iter()
+                .map(|known| known.0)
+                .find(|name| status == Some(name)),
+            mime: query.owned("mime"),
+            collection: query.owned("collection"),
+            oldest_first: query.get("sort") == Some("oldest"),
         }
     }
 
-    fn link(&self, path: &str, match_name: &str, after: Option<&str>) -> String {
+    /// Returns the address of a list of these captures.
+    fn link(&self, after: Option<&str>) -> String {
         link::with(
-            path,
+            "/captures",
             &[
                 ("url", Some(&self.url)),
-                (match_name, Some(self.match_type.name())),
+                ("match", Some(self.match_type.name())),
                 ("from", self.from.as_deref()),
                 ("to", self.to.as_deref()),
+                ("status", self.status),
+                ("mime", self.mime.as_deref()),
+                ("collection", self.collection.as_deref()),
+                ("sort", self.oldest_first.then_some("oldest")),
                 ("after", after),
             ],
         )
+    }
+
+    /// Returns the address of the same captures as CDXJ. Its filters have the form of pywb.
+    fn cdxj(&self) -> String {
+        let status = self.expression().map(|status| format!("~status:{status}"));
+        let mime = self.mime.as_ref().map(|mime| format!("mime:{mime}"));
+        link::with(
+            "/cdx",
+            &[
+                ("url", Some(&self.url)),
+                ("matchType", Some(self.match_type.name())),
+                ("from", self.from.as_deref()),
+                ("to", self.to.as_deref()),
+                ("filter", status.as_deref()),
+                ("filter", mime.as_deref()),
+                ("collection", self.collection.as_deref()),
+            ],
+        )
+    }
+
+    /// Returns the expression that the status code must match.
+    fn expression(&self) -> Option<&'static str> {
+        let known = STATUSES.iter().find(|known| Some(known.0) == self.status);
+        known.map(|known| known.2)
+    }
+
+    fn filters(&self) -> Vec<Filter> {
+        let filter = |field, test, text: &str| Filter {
+            field: Some(field),
+            test,
+            text: text.to_owned(),
+            negated: false,
+        };
+        let status = self.expression();
+        let status = status.map(|text| filter(Field::Status, Test::Matches, text));
+        let mime = self.mime.as_ref();
+        let mime = mime.map(|text| filter(Field::Mime, Test::Contains, text));
+        status.into_iter().chain(mime).collect()
+    }
+
+    /// Returns whether the list is reduced in another way than by URL.
+    fn is_filtered(&self) -> bool {
+        self.from.is_some() || self.to.is_some() || self.has_more()
+    }
+
+    /// Returns whether a field of the folded part of the form is set.
+    fn has_more(&self) -> bool {
+        self.status.is_some() || self.mime.is_some() || self.collection.is_some() || self.oldest_first
+    }
+
+    fn order(&self) -> Order {
+        if self.oldest_first {
+            Order::Forward
+        } else {
+            Order::Reverse
+        }
     }
 }
 
@@ -76,16 +159,11 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         match_type: form.match_type,
         from: form.from.clone(),
         to: form.to.clone(),
-        collection: query.owned("collection"),
+        collection: form.collection.clone(),
+        filters: form.filters(),
         limit: ROWS,
         after: after.clone(),
-        // For one URL the newest capture comes first, as on its page. For several URLs the captures
-        // of each stay together.
-        order: if form.match_type == MatchType::Exact {
-            Order::Reverse
-        } else {
-            Order::Forward
-        },
+        order: form.order(),
         ..CdxQuestion::default()
     };
     let Answer {
@@ -115,15 +193,16 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         } @else {
             // With only part of the captures, a calendar would show gaps that do not exist.
             @if form.match_type == MatchType::Exact {
-                @if after.is_none() && next.is_none() { (calendar::strip(&form.url, &rows, None)) }
+                @if after.is_none() && next.is_none() && !form.is_filtered() { (calendar::strip(&form.url, &rows, None)) }
                 @else { p { a.more href=(link::page(&form.url)) { "Page with a calendar of its captures" } } }
             }
+            p.soft { (order_words(&form)) }
             (parts::captures(&rows, rows.len(), after.is_some() || next.is_some(), true, ArchivedView::of(&context)))
-            p.actions { a.button.quiet href=(form.link("/cdx", "matchType", None)) { "As CDXJ" } }
+            p.actions { a.button.quiet href=(form.cdxj()) { "As CDXJ" } }
         }
         (parts::pager(
-            after.as_ref().map(|_| form.link("/captures", "match", None)),
-            next.map(|next| form.link("/captures", "match", Some(&next))),
+            after.as_ref().map(|_| form.link(None)),
+            next.map(|next| form.link(Some(&next))),
         ))
     };
     Ok(Html::ok(frame.around(content)))
@@ -155,7 +234,52 @@ fn head(form: &Form) -> Markup {
                 input #to type="text" name="to" value=[form.to.as_deref()] placeholder="2014" inputmode="numeric" maxlength="24";
             }
             button type="submit" { "Look up" }
+            (more_fields(form))
         }
+    }
+}
+
+/// Shows the fields that few look-ups need.
+fn more_fields(form: &Form) -> Markup {
+    let text = |text: &Option<String>| present::clean(text.as_deref().unwrap_or("")).into_owned();
+    html! {
+        details.more-fields open[form.has_more()] {
+            summary { "Filter and order" }
+            div.fields {
+                div {
+                    label for="status" { "Status" }
+                    select #status name="status" {
+                        option value="" { "any" }
+                        @for (name, words, _) in STATUSES { option value=(name) selected[form.status == Some(name)] { (words) } }
+                    }
+                }
+                div {
+                    label for="mime" { "Type contains" }
+                    input #mime type="text" name="mime" value=(text(&form.mime)) placeholder="html" autocapitalize="off" spellcheck="false" maxlength="200";
+                }
+                div {
+                    label for="collection" { "Collection" }
+                    input #collection type="text" name="collection" value=(text(&form.collection)) placeholder="all" maxlength="500" autocomplete="off";
+                }
+                div {
+                    label for="sort" { "Order" }
+                    select #sort name="sort" {
+                        option value="" { "newest first" }
+                        option value="oldest" selected[form.oldest_first] { "oldest first" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Says in which order the captures are listed. Captures of one URL stay together.
+fn order_words(form: &Form) -> &'static str {
+    match (form.match_type, form.oldest_first) {
+        (MatchType::Exact, false) => "Newest first.",
+        (MatchType::Exact, true) => "Oldest first.",
+        (_, false) => "By URL in descending order, the newest capture of each URL first.",
+        (_, true) => "By URL, the oldest capture of each URL first.",
     }
 }
 
@@ -175,7 +299,10 @@ fn none(form: &Form) -> Markup {
     parts::nothing(
         "No captures",
         html! {
-            p { "No captures of " (parts::url_text(&form.url)) @if form.from.is_some() || form.to.is_some() { " in that time" } "." }
+            p { "No captures of " (parts::url_text(&form.url)) @if form.is_filtered() { " with these filters" } "." }
+            @if form.is_filtered() {
+                p { a.button.quiet href=(link::with("/captures", &[("url", Some(&form.url)), ("match", Some(form.match_type.name()))])) { "Look up without filters" } }
+            }
             @if form.match_type == MatchType::Exact {
                 p { a.button.quiet href=(link::with("/captures", &[("url", Some(&form.url)), ("match", Some("host"))])) { "Look up the whole host" } }
             }

@@ -264,7 +264,7 @@ fn recent_loads(jobs: &[JobBody]) -> Markup {
         @if !recent.is_empty() {
             section aria-labelledby="recent-loads" {
                 h2 #recent-loads { "Recent loads" }
-                @for job in recent { (loads::job(job)) }
+                @for job in recent { (loads::job(job, jobs)) }
                 p { a.more href="/loads" { "All loads and inputs" } }
             }
         }

@@ -1,7 +1,7 @@
-//! The page of loads: running loads and their progress, and the ledger of all inputs.
+//! The page of loads: failures, running loads and their progress, and the ledger of all inputs.
 
 use archive::question::{
-    Answer, InputState, JobBody, JobStage, JobState, Jobs, Ledger, LedgerBody, LedgerRow, Status,
+    Answer, InputState, JobBody, JobStage, JobState, Jobs, Ledger, LedgerBody, LedgerRow, LedgerState, Status,
 };
 use maud::{Markup, html};
 
@@ -19,30 +19,66 @@ const FINISHED: usize = 10;
 /// Number of problems of a load that are listed.
 const PROBLEMS: usize = 5;
 
+/// States that the list of inputs can be reduced to: value in the address, and label.
+const STATES: [(&str, &str); 7] = [
+    ("failed", "failed"),
+    ("cut", "cut off"),
+    ("missing", "missing"),
+    ("loading", "loading"),
+    ("pending", "pending"),
+    ("done", "done"),
+    ("taken_down", "taken down"),
+];
+
 pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let after = query.owned("after");
+    let state = query
+        .get("state")
+        .filter(|name| STATES.iter().any(|state| state.0 == *name));
+    let ledger = |state: Option<LedgerState>, after: Option<String>| Ledger {
+        state,
+        input: None,
+        after,
+        limit: ROWS,
+    };
     let questions = (
-        Ledger {
-            state: None,
-            input: None,
-            after: after.clone(),
-            limit: ROWS,
-        },
+        ledger(state.and_then(LedgerState::of_name), after.clone()),
         Jobs {},
         Status {},
     );
-    let (ledger, jobs, status) = context.archive.ask_together(questions).await?;
+    let (inputs, jobs, status) = context.archive.ask_together(questions).await?;
     let Answer {
         epoch,
         body: LedgerBody { rows, next },
-    } = ledger?;
+    } = inputs?;
     let jobs = optional(jobs).map(|jobs| jobs.rows);
     let quarantined = optional(status).map(|status| status.quarantined);
+    let is_first = state.is_none() && after.is_none();
+    let failed = match is_first {
+        // The page does without this part if it cannot be read.
+        true => context
+            .archive
+            .ask(ledger(Some(LedgerState::Failed), None))
+            .await
+            .ok(),
+        false => None,
+    };
+    let failed = failed.map(|failed| failed.body);
+    let address = |state: Option<&str>, after: Option<&str>| {
+        link::with("/loads", &[("state", state), ("after", after)])
+    };
     let content = html! {
         header.page-head { h1 { "Loads" } }
         section aria-labelledby="jobs" {
             h2 #jobs { "Since the archive was opened" }
             div data-live="/loads/live" data-every-ms="1500" { (live_part(&jobs.unwrap_or_default())) }
+        }
+        @if let Some(failed) = failed.filter(|failed| !failed.rows.is_empty()) {
+            section aria-labelledby="failed" {
+                h2 #failed { "Failed inputs" }
+                (input_table("Failed inputs", &failed.rows))
+                @if failed.next.is_some() { p { a.more href=(address(Some("failed"), None)) { "All failed inputs" } } }
+            }
         }
         section aria-labelledby="ledger" {
             h2 #ledger { "Inputs" }
@@ -50,11 +86,14 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
                 p { a href="/quarantine" { (present::counted(quarantined, "record is", "records are")) " in quarantine" }
                     ": they could not be used, and are listed with the reason." }
             }
-            @if rows.is_empty() && after.is_none() { (parts::nothing_loaded()) } @else { (inputs(&rows)) }
+            @if rows.is_empty() && is_first { (parts::nothing_loaded()) } @else {
+                (states(state))
+                @if rows.is_empty() { p.soft { "There are no such inputs." } } @else { (input_table("Inputs", &rows)) }
+            }
         }
         (parts::pager(
-            after.as_ref().map(|_| "/loads".to_owned()),
-            next.map(|next| link::with("/loads", &[("after", Some(&next))])),
+            after.as_ref().map(|_| address(state, None)),
+            next.map(|next| address(state, Some(&next))),
         ))
     };
     let frame = Frame {
@@ -68,32 +107,54 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     Ok(Html::ok(frame.around(content)))
 }
 
+/// Returns links that reduce the list to inputs of one state.
+fn states(chosen: Option<&str>) -> Markup {
+    let all = std::iter::once((None, "all"));
+    let choices = all.chain(STATES.iter().map(|(name, label)| (Some(*name), *label)));
+    html! {
+        nav aria-label="State of the inputs" {
+            ul.chips {
+                @for (name, label) in choices {
+                    li { a href=(link::with("/loads", &[("state", name)])) aria-current=[(name == chosen).then_some("true")] { (label) } }
+                }
+            }
+        }
+    }
+}
+
 /// Shows the part of the page that the script fetches repeatedly.
 pub(super) async fn live(context: Context) -> PageResult {
     let jobs = context.archive.ask(Jobs {}).await?.body.rows;
     Ok(Html::ok(live_part(&jobs)))
 }
 
-fn live_part(jobs: &[JobBody]) -> Markup {
-    let mut jobs: Vec<&JobBody> = jobs.iter().collect();
-    let rank = |job: &JobBody| match job.state {
-        JobState::Running => 0,
-        JobState::Queued => 1,
-        _ => 2,
-    };
-    jobs.sort_by_key(|job| (rank(job), std::cmp::Reverse(job.id)));
-    let active = jobs.iter().filter(|job| rank(job) < 2).count();
-    jobs.truncate(active + FINISHED);
+/// Shows loads: failures first, then those that run and wait, in the order in which they run.
+fn live_part(all: &[JobBody]) -> Markup {
+    let mut jobs: Vec<&JobBody> = all.iter().collect();
+    jobs.sort_by_key(|job| match job.state {
+        JobState::Failed | JobState::Interrupted => (0, u64::MAX - job.id),
+        JobState::Running => (1, job.id),
+        JobState::Queued => (2, job.id),
+        JobState::Done | JobState::Cancelled => (3, u64::MAX - job.id),
+    });
+    let (ended, active): (Vec<&JobBody>, Vec<&JobBody>) =
+        jobs.into_iter().partition(|job| is_shown_late(job));
     html! {
-        @if jobs.is_empty() {
+        @if all.is_empty() {
             p.soft { "No loads yet. On the archive's machine, run: " code { "weft load INPUT\u{2026}" } }
         }
-        @for job in jobs { (self::job(job)) }
+        @for job in active { (self::job(job, all)) }
+        @for job in ended.into_iter().take(FINISHED) { (self::job(job, all)) }
     }
 }
 
-/// Shows one load: its progress, or how it ended.
-pub(super) fn job(job: &JobBody) -> Markup {
+/// Returns whether a load needs no attention.
+fn is_shown_late(job: &JobBody) -> bool {
+    matches!(job.state, JobState::Done | JobState::Cancelled)
+}
+
+/// Shows one load: its progress and what it waits for, or how it ended. `all` are all loads.
+pub(super) fn job(job: &JobBody, all: &[JobBody]) -> Markup {
     let running = job.state == JobState::Running;
     html! {
         article.job {
@@ -105,7 +166,10 @@ pub(super) fn job(job: &JobBody) -> Markup {
                 @let (done, whole) = done(job);
                 progress max=(whole.max(1)) value=(done.min(whole.max(1)))
                     aria-label=(format!("Progress of load {}", job.id)) { (share(job)) }
+                @if let Some(left_ms) = job.left_ms { p { "About " (present::span(left_ms)) " left" @if job.stage != JobStage::Loading { " in this stage" } "." } }
+                @if !job.waiting_for.is_empty() { (growing(&job.waiting_for)) }
             }
+            @if job.state == JobState::Queued { (queue(job, all)) }
             (parts::facts(&job_facts(job)))
             @if let Some(error) = &job.error { p.bad { (parts::text(error)) } }
             @if !job.problems.is_empty() {
@@ -114,6 +178,41 @@ pub(super) fn job(job: &JobBody) -> Markup {
                     @if job.problems.len() > PROBLEMS { li.soft { "more in the list of inputs" } }
                 }
             }
+        }
+    }
+}
+
+/// Names the cut inputs that a load waits for.
+fn growing(inputs: &[String]) -> Markup {
+    let more = inputs.len().saturating_sub(PROBLEMS) as u64;
+    html! {
+        p { "Waits some seconds to see whether these inputs grow: they were changed a moment ago, and end in the middle of a record." }
+        ul.problems {
+            @for input in inputs.iter().take(PROBLEMS) { li { (parts::url_text(input)) } }
+            @if more > 0 { li.soft { (present::counted(more, "more input", "more inputs")) } }
+        }
+    }
+}
+
+/// Names the loads that a queued load waits for. One load runs at a time.
+fn queue(job: &JobBody, all: &[JobBody]) -> Markup {
+    let before = || {
+        all.iter()
+            .filter(|other| !other.state.has_ended() && other.id < job.id)
+    };
+    let running = before().find(|other| other.state == JobState::Running);
+    let queued = before().filter(|other| other.state == JobState::Queued).count() as u64;
+    html! {
+        p {
+            @if let Some(running) = running {
+                "Waits for load " (present::count(running.id)) " (" (job_word(running))
+                @if let Some(left_ms) = running.left_ms { ", about " (present::span(left_ms)) " left" }
+                ")"
+                @if queued > 0 { " and " (present::counted(queued, "queued load", "queued loads")) " before it" }
+                "."
+            } @else if queued > 0 {
+                "Waits for " (present::counted(queued, "queued load", "queued loads")) " before it."
+            } @else { "Starts next." }
         }
     }
 }
@@ -187,9 +286,6 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
     if job.bytes_per_s > 0 {
         facts.push(html! { (present::size(job.bytes_per_s)) "/s" });
     }
-    if let Some(left_ms) = job.left_ms {
-        facts.push(html! { (present::span(left_ms)) " left" });
-    }
     if job.inputs_known > 0 {
         facts.push(
             html! { (present::counted(job.inputs_known, "input was", "inputs were")) " already known" },
@@ -200,10 +296,6 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
     }
     if job.inputs_cut > 0 {
         facts.push(html! { span.bad { (present::counted(job.inputs_cut, "input", "inputs")) " cut off" } });
-    }
-    if !job.waiting_for.is_empty() {
-        let inputs = present::counted(job.waiting_for.len() as u64, "cut input", "cut inputs");
-        facts.push(html! { "waiting a few seconds to see whether " (inputs) " will grow" });
     }
     if job.files_skipped > 0 {
         facts.push(
@@ -232,7 +324,7 @@ fn problem_of(row: &LedgerRow) -> Markup {
     }
 }
 
-fn inputs(rows: &[LedgerRow]) -> Markup {
+fn input_table(caption: &str, rows: &[LedgerRow]) -> Markup {
     let columns = [
         Column("Input", Align::Text),
         Column("State", Align::Text),
@@ -257,7 +349,7 @@ fn inputs(rows: &[LedgerRow]) -> Markup {
             parts::text(if row.collection.is_empty() { "\u{2013}" } else { &row.collection }),
         ]
     });
-    parts::table("Inputs", &columns, cells.collect())
+    parts::table(caption, &columns, cells.collect())
 }
 
 fn state(row: &LedgerRow) -> Markup {
@@ -285,5 +377,58 @@ fn notes(row: &LedgerRow) -> Markup {
     html! {
         @if !row.cut.is_empty() { ", its end is cut off (" (parts::text(&row.cut)) ")" }
         @if !row.missing.is_empty() { ", but now: " (parts::text(&row.missing)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(id: u64, state: JobState) -> JobBody {
+        JobBody {
+            id,
+            state,
+            ..JobBody::default()
+        }
+    }
+
+    #[test]
+    fn failures_come_first_and_the_queue_is_in_order() {
+        let jobs = [
+            job(6, JobState::Queued),
+            job(5, JobState::Queued),
+            job(4, JobState::Running),
+            job(3, JobState::Done),
+            job(2, JobState::Failed),
+            job(1, JobState::Done),
+        ];
+        let html = live_part(&jobs).into_string();
+        let places = [2, 4, 5, 6, 3, 1].map(|id| html.find(&format!("<h3>Load {id} ")));
+        assert!(
+            places.is_sorted() && !places.contains(&None),
+            "{places:?}: {html}"
+        );
+    }
+
+    #[test]
+    fn a_load_says_what_it_waits_for() {
+        let running = JobBody {
+            stage: JobStage::Loading,
+            bytes: 100,
+            bytes_read: 40,
+            left_ms: Some(120_000),
+            waiting_for: vec!["growing.warc.gz".into()],
+            ..job(1, JobState::Running)
+        };
+        let all = [running, job(2, JobState::Queued), job(3, JobState::Queued)];
+        let shown = |at: usize| super::job(&all[at], &all).into_string();
+        assert!(shown(0).contains("<p>About 2 min 00 s left.</p>"), "{}", shown(0));
+        assert!(shown(0).contains("growing.warc.gz"), "{}", shown(0));
+        let after_one = "Waits for load 1 (loading, 40 %, about 2 min 00 s left).";
+        assert!(shown(1).contains(after_one), "{}", shown(1));
+        let after_two = "left) and 1 queued load before it.";
+        assert!(shown(2).contains(after_two), "{}", shown(2));
+        let next = super::job(&all[1], &all[1..]).into_string();
+        assert!(next.contains("Starts next."), "{next}");
     }
 }

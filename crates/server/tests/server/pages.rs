@@ -551,8 +551,75 @@ async fn captures_of_one_url_come_newest_first() {
     assert_eq!(get(&router, "/captures?url=http://a/").await.status, 200);
     assert_eq!(
         get(&router, "/captures?url=http://a/&match=host").await.status,
-        503
+        200
     );
+    let oldest = get(&router, "/captures?url=http://a/&sort=oldest").await;
+    assert_eq!(oldest.status, 503);
+}
+
+/// The filters of a list are those of the question, the next page and the CDXJ.
+#[tokio::test]
+async fn captures_are_filtered() {
+    let router = router(|question| match question {
+        Question::Cdx(cdx) => {
+            let texts: Vec<_> = cdx.filters.iter().map(|filter| filter.text.as_str()).collect();
+            assert_eq!(texts, ["4..", "ht&ml"]);
+            assert_eq!(cdx.collection.as_deref(), Some("news"));
+            sample(question)
+        }
+        _ => Err(error(ErrorCode::Unavailable)),
+    });
+    let filters = "status=4xx&mime=ht%26ml&collection=news";
+    let reply = get(&router, &format!("/captures?url=http://a/&{filters}")).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    for part in [
+        "match=exact&amp;status=4xx&amp;mime=ht%26ml&amp;collection=news&amp;after=",
+        "filter=%7Estatus%3A4..&amp;filter=mime%3Aht%26ml&amp;collection=news\"",
+        "<details class=\"more-fields\" open>",
+        "<option value=\"4xx\" selected>",
+    ] {
+        assert!(reply.body.contains(part), "{part} is not in {}", reply.body);
+    }
+}
+
+/// Inputs are reduced to a state, failures are listed first.
+#[tokio::test]
+async fn inputs_are_listed_by_state_and_failures_first() {
+    use archive::question::{InputState, LedgerRow, LedgerState};
+    let row = |input: &str, state| LedgerRow {
+        input: input.into(),
+        state,
+        ..LedgerRow::default()
+    };
+    let router = router(move |question| match question {
+        Question::Ledger(ledger) => {
+            let reason = "no space".into();
+            let failed = row("bad.wacz", InputState::Failed { reason });
+            let rows = match ledger.state {
+                None => vec![row("all.warc.gz", InputState::Done), failed],
+                Some(LedgerState::Failed) => vec![failed],
+                Some(_) => Vec::new(),
+            };
+            let body = Body::Ledger(LedgerBody { rows, next: None });
+            Ok(Answer { epoch: 1, body })
+        }
+        other => sample(other),
+    });
+    let body = get(&router, "/loads").await.body;
+    let place = |part: &str| body.find(part).unwrap_or_else(|| panic!("no {part}: {body}"));
+    assert!(place("id=\"failed\"") < place("bad.wacz"), "{body}");
+    assert!(place("bad.wacz") < place("all.warc.gz"), "{body}");
+    let body = get(&router, "/loads?state=failed").await.body;
+    assert!(
+        !body.contains("all.warc.gz") && !body.contains("id=\"failed\""),
+        "{body}"
+    );
+    assert!(
+        body.contains("href=\"/loads?state=failed\" aria-current=\"true\""),
+        "{body}"
+    );
+    let body = get(&router, "/loads?state=missing").await.body;
+    assert!(body.contains("There are no such inputs."), "{body}");
 }
 
 /// Every page has one top-level heading, and no page skips a level.
