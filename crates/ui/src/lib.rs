@@ -12,6 +12,7 @@ pub mod chart;
 mod frame;
 pub mod network;
 pub mod series;
+pub mod shares;
 mod text;
 pub mod treemap;
 

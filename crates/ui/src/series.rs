@@ -21,6 +21,8 @@ pub struct Series {
     pub name: String,
     /// One value for each year, 0 or more. `None` is drawn as a gap.
     pub values: Vec<Option<f64>>,
+    /// Values of other years that say little: drawn as single dashes, without a line between them.
+    pub uncertain: Vec<Option<f64>>,
 }
 
 /// Draws lines over the years from `first` on, at most [`SERIES_MAX`], with a legend. The drawing
@@ -28,7 +30,7 @@ pub struct Series {
 pub fn years(name: &str, first: u64, series: &[Series]) -> Markup {
     let highest = series
         .iter()
-        .flat_map(|one| &one.values)
+        .flat_map(|one| one.values.iter().chain(&one.uncertain))
         .flatten()
         .copied()
         .fold(0.0, f64::max);
@@ -46,6 +48,7 @@ pub fn years(name: &str, first: u64, series: &[Series]) -> Markup {
                     line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
                     @for (number, one) in series.iter().take(SERIES_MAX).enumerate() {
                         path class=(format!("line series-{number}")) d=(path(&one.values, top)) { title { (clean(&one.name)) } }
+                        path class=(format!("line uncertain series-{number}")) d=(dashes(&one.uncertain, top)) { title { (clean(&one.name)) } }
                     }
                 }
                 div.x-axis aria-hidden="true" {
@@ -65,23 +68,43 @@ pub fn years(name: &str, first: u64, series: &[Series]) -> Markup {
     }
 }
 
+/// Returns the path of values that are each drawn as a short level line.
+fn dashes(values: &[Option<f64>], top: f64) -> String {
+    let mut path = String::new();
+    for (place, value) in values.iter().enumerate() {
+        if let Some(value) = value {
+            path.push_str(&dash(place, values.len(), *value, top));
+        }
+    }
+    path
+}
+
+fn dash(place: usize, count: usize, value: f64, top: f64) -> String {
+    let step = WIDTH / count.saturating_sub(1).max(1) as f64;
+    let from = (place as f64 * step - DOT / 2.0).clamp(0.0, WIDTH - DOT);
+    format!("M{from:.1} {:.1}h{DOT}", height(value, top))
+}
+
+/// Returns the vertical place of a value.
+fn height(value: f64, top: f64) -> f64 {
+    HEIGHT - 1.0 - value / top * (HEIGHT - 1.0)
+}
+
 /// Returns the path of a line. A value between gaps is a short level line.
 fn path(values: &[Option<f64>], top: f64) -> String {
-    let y = |value: f64| HEIGHT - 1.0 - value / top * (HEIGHT - 1.0);
     let step = WIDTH / values.len().saturating_sub(1).max(1) as f64;
     let mut path = String::new();
     let mut place = 0;
     for run in values.split(Option::is_none) {
         if let [Some(only)] = run {
-            let from = (place as f64 * step - DOT / 2.0).clamp(0.0, WIDTH - DOT);
-            path.push_str(&format!("M{from:.1} {:.1}h{DOT}", y(*only)));
+            path.push_str(&dash(place, values.len(), *only, top));
         } else {
             for (number, value) in run.iter().flatten().enumerate() {
                 let command = if number == 0 { 'M' } else { 'L' };
                 path.push_str(&format!(
                     "{command}{:.1} {:.1}",
                     (place + number) as f64 * step,
-                    y(*value)
+                    height(*value, top)
                 ));
             }
         }
@@ -106,10 +129,17 @@ mod tests {
     }
 
     #[test]
+    fn uncertain_values_are_not_joined() {
+        let values = [Some(10.0), Some(0.0), None];
+        assert_eq!(dashes(&values, 10.0), "M0.0 0.0h8M296.0 79.0h8");
+    }
+
+    #[test]
     fn names_are_text() {
         let one = Series {
             name: "<b>".into(),
             values: vec![Some(1.0), Some(2.0)],
+            uncertain: Vec::new(),
         };
         let drawn = years("A & B", 2010, &[one]).into_string();
         assert!(drawn.contains("&lt;b&gt;") && !drawn.contains("<b>"), "{drawn}");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use archive::question::{Answer, TREND_QUERIES_MAX, TrendRow, Trends, YearCount};
 use maud::{Markup, html};
 use ui::series::{self, Series};
+use ui::shares::{FEW, Share};
 use ui::{Frame, Section};
 
 use super::html::{Context, Html, PageResult};
@@ -88,8 +89,12 @@ fn has_any(year: &YearCount) -> bool {
     year.year > 0 && year.documents > 0
 }
 
-fn share(year: &YearCount) -> f64 {
-    year.count as f64 * 1000.0 / year.documents.max(1) as f64
+fn share(year: &YearCount) -> Share {
+    Share {
+        year: year.year,
+        part: year.count,
+        whole: year.documents,
+    }
 }
 
 fn drawn(rows: &[TrendRow], first: u64, last: u64) -> Markup {
@@ -97,15 +102,24 @@ fn drawn(rows: &[TrendRow], first: u64, last: u64) -> Markup {
         .iter()
         .map(|row| {
             let years = row.years.iter().filter(|year| has_any(year));
-            let by_year: BTreeMap<u64, f64> = years.map(|year| (year.year, share(year))).collect();
-            let values = (first..=last).map(|year| by_year.get(&year).copied());
+            let by_year: BTreeMap<u64, Share> = years.map(|year| (year.year, share(year))).collect();
+            let values = |is_of_few: bool| {
+                let shares = (first..=last).map(|year| by_year.get(&year));
+                let chosen = shares.map(|share| share.filter(|share| share.is_of_few() == is_of_few));
+                chosen.map(|share| share.map(Share::per_mille)).collect()
+            };
             Series {
                 name: format!("{} ({})", row.query, present::count(row.total)),
-                values: values.collect(),
+                values: values(false),
+                uncertain: values(true),
             }
         })
         .collect();
-    series::years("Per 1,000 versions of the year", first, &series)
+    let has_few = series.iter().any(|one| one.uncertain.iter().any(Option::is_some));
+    html! {
+        (series::years("Per 1,000 versions of the year", first, &series))
+        @if has_few { p.soft { "Years with fewer than " (FEW) " versions are drawn as single dashes: their shares are uncertain." } }
+    }
 }
 
 /// Shows the numbers, with links to the results.
@@ -120,9 +134,9 @@ fn table(rows: &[TrendRow]) -> Markup {
         let documents = counts.iter().flatten().map(|count| count.documents).max();
         let queries = rows.iter().zip(counts).map(|(row, count)| html! {
             @if let Some(count) = count.filter(|count| count.count > 0) {
-                a href=(results(row, year)) { (present::count(count.count)) }
-                span.soft { " \u{b7} " (format!("{:.1}", share(count))) }
-            } @else { "0" }
+                a href=(results(row, year)) { (share(count).words()) }
+                @if !share(count).is_of_few() { span.soft { " \u{b7} " (format!("{:.1}", share(count).per_mille())) } }
+            } @else if let Some(count) = count { (share(count).words()) } @else { "0" }
         });
         let list = html! { ul.lines.wrapping {
             @for (row, shown) in rows.iter().zip(queries) { li { span { (parts::text(&row.query)) } span.amount { (shown) } } }
@@ -136,7 +150,7 @@ fn table(rows: &[TrendRow]) -> Markup {
     let columns = [
         Column("Year", Align::Text),
         Column("Versions of pages", Align::Number),
-        Column("Matches \u{b7} per 1,000", Align::Text),
+        Column("Matches of versions \u{b7} per 1,000", Align::Text),
     ];
     parts::table("Matches by year", &columns, lines.collect())
 }

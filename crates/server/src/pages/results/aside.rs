@@ -3,7 +3,7 @@
 
 use archive::question::{Facet, YearCount};
 use maud::{Markup, html};
-use ui::chart::Bar;
+use ui::shares::Share;
 
 use super::super::parts;
 use crate::{link, present};
@@ -14,28 +14,19 @@ const FACET_VALUES: usize = 8;
 /// Shows the results of each year as a share of all documents of that year. With plain numbers, a
 /// year with many captures would always dominate.
 fn trend(query: &str, years: &[YearCount]) -> Markup {
-    let shown: Vec<&YearCount> = years
-        .iter()
-        .filter(|year| year.documents > 0 && year.year > 0)
-        .collect();
-    let share = |year: &YearCount| year.count as f64 * 1000.0 / year.documents as f64;
-    let bars: Vec<Bar> = shown
-        .iter()
-        .map(|year| Bar {
-            name: format!(
-                "{}: {} of {}",
-                year.year,
-                present::count(year.count),
-                present::count(year.documents)
-            ),
-            value: (share(year) * 10.0).round() / 10.0,
+    let known = years.iter().filter(|year| year.documents > 0 && year.year > 0);
+    let shares: Vec<Share> = known
+        .map(|year| Share {
+            year: year.year,
+            part: year.count,
+            whole: year.documents,
         })
         .collect();
     html! {
-        @if shown.len() > 1 {
+        @if shares.len() > 1 {
             section.trend {
                 h3 { "By year" }
-                (ui::chart::columns("Results per 1,000 documents of the year", &bars))
+                (ui::shares::columns("Results per 1,000 documents of the year", &shares))
                 p.soft { a href=(link::trends(query)) { "Compare by year" } }
             }
         }
