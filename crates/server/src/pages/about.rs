@@ -20,7 +20,7 @@ pub(super) async fn show(context: Context) -> Html {
     let content = html! {
         header.page-head { h1 { "About" } }
         div.reading {
-            p { "This is a web archive: it shows web pages as they were when they were captured. Here you can search the "
+            p { "This is a web archive. It keeps web pages from the days of their captures. Here you can search the "
                 "archived pages, follow their links in both directions, look up every capture, and see which URLs are "
                 "linked to most." }
             h2 { "Searching" }
@@ -31,7 +31,7 @@ pub(super) async fn show(context: Context) -> Html {
         div.reading {
             h2 { "Reading archived pages" }
             @if context.replay_origin().is_some() {
-                p { "Replay shows an archived page as it was at a given time: images, style sheets and frames come from the archive, from the captures nearest to that time, "
+                p { "Replay shows an archived page at a given time: images, style sheets and frames come from the archive, from the captures nearest to that time, "
                     "and nothing is loaded from the live web. What was not captured is missing; the bar above the page can check how complete it is." }
             }
             p { "A single record is shown in a sandbox: scripts do not run, nothing is loaded from outside the record, and frames are replaced by links. "

@@ -19,7 +19,7 @@ pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_
         };
     let heading = match failure.status {
         StatusCode::UNAUTHORIZED => "Sign in again",
-        StatusCode::FORBIDDEN => "Access denied",
+        StatusCode::FORBIDDEN => "You do not have access to this page",
         StatusCode::NOT_FOUND => "Not found",
         StatusCode::BAD_REQUEST => "Invalid request",
         StatusCode::SERVICE_UNAVAILABLE => "Temporarily unavailable",
@@ -38,7 +38,8 @@ pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_
         section.nothing {
             p.code { (failure.status.as_u16()) }
             h1 { (heading) }
-            p dir="auto" { (present::clean(present::cut(&failure.message, 500).0)) }
+            @if signs_in { p { "Sign in with a token that has access. The administrator of the archive issues tokens." } }
+            p dir="auto" { (present::clean(&sentence(present::cut(&failure.message, 500).0))) }
             p.actions {
                 @if signs_in { a.button href="/sign-in" { "Sign in" } }
                 a.button.quiet[signs_in] href="/" { "Go to the start page" }
@@ -49,5 +50,58 @@ pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_
     Html {
         status: failure.status,
         markup: frame.around(content),
+    }
+}
+
+/// Formats a message as a sentence. Messages begin in lower case, as in the API.
+fn sentence(message: &str) -> String {
+    let mut rest = message.chars();
+    let Some(first) = rest.next() else {
+        return String::new();
+    };
+    let end = if message.ends_with(['.', '!', '?', '\u{2026}']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{}{}{end}", first.to_uppercase(), rest.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_sentences_on_pages() {
+        assert_eq!(sentence("no such page"), "No such page.");
+        assert_eq!(sentence("Try again?"), "Try again?");
+        assert_eq!(sentence(""), "");
+    }
+
+    #[test]
+    fn a_refused_reader_is_asked_to_sign_in() {
+        let failure = Failure::forbidden("only administrators may do this");
+        let shown = |viewer: Option<Viewer>, can_sign_in: bool| {
+            page(&failure, Parts::default(), viewer, can_sign_in)
+                .markup
+                .into_string()
+        };
+        let stranger = shown(None, true);
+        for part in [
+            "<h1>You do not have access to this page</h1>",
+            "Sign in with a token",
+            "href=\"/sign-in\">Sign in<",
+            "Only administrators may do this.",
+        ] {
+            assert!(stranger.contains(part), "{part} is not in {stranger}");
+        }
+        let signed_in = Viewer {
+            name: "readers".into(),
+            can_sign_in: true,
+            is_signed_in: true,
+        };
+        let known = shown(Some(signed_in), true);
+        assert!(!known.contains("Sign in with"), "{known}");
+        assert!(!shown(None, false).contains("Sign in"), "no sign-in page");
     }
 }

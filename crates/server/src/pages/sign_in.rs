@@ -116,8 +116,8 @@ fn page(context: &Context, wrong: Option<&str>) -> Markup {
             h1 { (heading) }
             @match signed_in {
                 SignedIn::Yes => p { "You see this archive as " strong { (ui::clean(&context.groups().to_string())) } "." },
-                SignedIn::Expired => p.callout { "Your token was withdrawn or has expired. Sign in with another one, or sign out to see what the public sees." },
-                SignedIn::No => p.soft { "Parts of an archive may be visible only to some people. Its administrator issues them a token." },
+                SignedIn::Expired => p.callout { "Your token was withdrawn or has expired. Sign in with another token, or sign out to see the public pages." },
+                SignedIn::No => p.soft { "Some pages are visible only to people with a token. The administrator of the archive issues tokens." },
             }
         }
         div.reading {
@@ -125,7 +125,7 @@ fn page(context: &Context, wrong: Option<&str>) -> Markup {
             @if signed_in != SignedIn::Yes { (token_form()) }
             @if signed_in != SignedIn::No { (leave_form()) }
             @if signed_in == SignedIn::Yes {
-                p.soft { "You are signed in until you sign out, close the browser, or the token is withdrawn." }
+                p.soft { "You stay signed in until you sign out, close the browser, or the token is withdrawn or expires." }
             }
         }
     })

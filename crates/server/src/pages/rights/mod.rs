@@ -137,7 +137,7 @@ fn rules(body: &RightsBody) -> Markup {
             section aria-labelledby="rules" {
                 h2 #rules { "Rules" }
                 @if body.rules.is_empty() {
-                    p.soft { "None: the default applies to everything." }
+                    p.soft { "There are no rules: the default applies to everything." }
                 } @else {
                     p.soft { "Their order does not matter: what one rule hides from a user stays hidden, even if another rule allows it." }
                     div.governed.rules { (parts::table("Rules", &columns, cells.collect())) }

@@ -167,7 +167,7 @@ fn requests(caption: &str, counts: &[RequestCount], rate: impl Fn(&str) -> Rate)
     });
     let cells: Vec<_> = cells.collect();
     html! {
-        @if cells.is_empty() { p.soft { "None since the server started." } } @else { (parts::table(caption, &COLUMNS, cells)) }
+        @if cells.is_empty() { p.soft { "No requests since the server started." } } @else { (parts::table(caption, &COLUMNS, cells)) }
     }
 }
 
