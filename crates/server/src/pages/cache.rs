@@ -43,7 +43,10 @@ pub(super) async fn live(context: Context) -> PageResult {
 
 fn part(cache: Option<&Cache>) -> Markup {
     let Some(cache) = cache else {
-        return parts::nothing("No cache", html! { p { "This server does not use a cache." } });
+        return parts::nothing(
+            "No cache",
+            html! { p { "This server does not use a cache. One is used with " code { "weft serve --cache DIR" } "." } },
+        );
     };
     let stats = cache.stats();
     html! {
@@ -164,7 +167,7 @@ fn users(program: &str, rows: &[UserRow]) -> Markup {
         .collect();
     html! {
         @if rows.is_empty() {
-            p.soft { "Nothing has been read through the cache yet." }
+            p.soft { "No data was read through the cache yet." }
         } @else {
             (parts::table(&format!("Reads of {program}"), &columns, rows))
         }
@@ -194,7 +197,7 @@ fn advice(advice: &[Advice]) -> Markup {
         .collect();
     html! {
         @if rows.is_empty() {
-            p.soft { "Nothing has been read yet." }
+            p.soft { "No data was read yet." }
         } @else {
             p.soft { "Share of block reads that the cache would have answered with this much space; in a large cache, one block in eight is tracked." }
             (parts::table("Hit rates by space", &columns, rows))

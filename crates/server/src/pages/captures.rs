@@ -16,6 +16,9 @@ use ui::{Frame, Section};
 /// Number of captures on a page.
 const ROWS: usize = 100;
 
+/// A query that all pages match.
+const ALL_PAGES: &str = "from:1990";
+
 const MATCHES: [(MatchType, &str); 4] = [
     (MatchType::Exact, "this URL"),
     (MatchType::Prefix, "all URLs with this prefix"),
@@ -80,6 +83,14 @@ impl Form {
                 ("sort", self.oldest_first.then_some("oldest")),
                 ("after", after),
             ],
+        )
+    }
+
+    /// Returns the address of a wider look-up, without filters.
+    fn matched(&self, match_name: &str) -> String {
+        link::with(
+            "/captures",
+            &[("url", Some(&self.url)), ("match", Some(match_name))],
         )
     }
 
@@ -290,6 +301,7 @@ fn help() -> Markup {
                 code { "201401" } " for a month, or up to 14 digits." }
             p { code { "example.org/news/*" } " looks up all URLs with this prefix, " code { "*.example.org" } " a whole domain. "
                 "Programs can use " code { "/cdx?url=\u{2026}" } " to get the same as CDXJ lines." }
+            p { "The pages captured last: " a href=(link::with("/search", &[("q", Some(ALL_PAGES)), ("sort", Some("newest"))])) { "newest pages" } "." }
             p { "Pages that WACZ packages list: " a href="/pages" { "pages of crawls" } ". Captures by host, type and month: " a href="/report" { "report" } "." }
         }
     }
@@ -301,10 +313,15 @@ fn none(form: &Form) -> Markup {
         html! {
             p { "No captures of " (parts::url_text(&form.url)) @if form.is_filtered() { " with these filters" } "." }
             @if form.is_filtered() {
-                p { a.button.quiet href=(link::with("/captures", &[("url", Some(&form.url)), ("match", Some(form.match_type.name()))])) { "Look up without filters" } }
+                p { a.button.quiet href=(form.matched(form.match_type.name())) { "Look up without filters" } }
             }
-            @if form.match_type == MatchType::Exact {
-                p { a.button.quiet href=(link::with("/captures", &[("url", Some(&form.url)), ("match", Some("host"))])) { "Look up the whole host" } }
+            @if form.match_type != MatchType::Domain {
+                p {
+                    @if form.match_type != MatchType::Host { a.button.quiet href=(form.matched("host")) { "Look up the whole host" } " " }
+                    a.button.quiet href=(form.matched("domain")) { "Look up the whole domain" }
+                }
+            } @else {
+                p { "No page of this domain is loaded. " a href="/domains" { "All domains" } }
             }
         },
     )

@@ -77,7 +77,7 @@ fn linking(domain: &DomainBody) -> Markup {
         .max(1);
     html! {
         @if domain.linking_domains.is_empty() {
-            p.soft { "None." }
+            p.soft { "No other domain links here yet." }
         } @else {
             ul.lines { @for row in domain.linking_domains.iter().take(LINKING) { (linking_row(row, most)) } }
             @if !domain.linking_domains_complete {
@@ -157,7 +157,7 @@ pub(super) async fn list(context: Context, query: Query) -> PageResult {
             input #name type="text" name="name" placeholder="example.org" autocapitalize="off" spellcheck="false" required;
             button type="submit" { "Show" }
         }
-        @if rows.is_empty() && after.is_none() { (parts::nothing_loaded()) } @else {
+        @if rows.is_empty() && after.is_none() { (parts::nothing_loaded(context.is_admin())) } @else {
             (orders(order))
             (parts::table("Domains", &columns, table_rows.collect()))
         }

@@ -202,7 +202,7 @@ fn content(form: &Form, drawn: &Drawn) -> Markup {
             }
         }
         @if nodes.is_empty() {
-            (parts::nothing("No links", html! { p { "No links match these settings." } }))
+            (parts::nothing("No links", html! { p { "No links match these settings. Lower the smallest number of links, or leave the other fields empty." } }))
         } @else {
             (network::network(&label(form, totals), &shown_nodes(form, nodes), &lines(drawn)))
             p.legend { "The size of a circle shows the number of links to and from others, the width of a line the number of links between two." }

@@ -55,7 +55,13 @@ pub(super) async fn show(context: Context) -> PageResult {
         }
     };
     let view = ArchivedView::of(&context);
-    let content = content(&status, &top.unwrap_or_default(), &jobs.unwrap_or_default(), view);
+    let content = content(
+        &status,
+        &top.unwrap_or_default(),
+        &jobs.unwrap_or_default(),
+        view,
+        context.is_admin(),
+    );
     Ok(Html::ok(frame.around(content)))
 }
 
@@ -87,7 +93,13 @@ async fn for_others(context: &Context) -> PageResult {
     Ok(Html::ok(frame.around(content)))
 }
 
-fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody], view: ArchivedView) -> Markup {
+fn content(
+    status: &StatusBody,
+    top: &[TopRow],
+    jobs: &[JobBody],
+    view: ArchivedView,
+    is_admin: bool,
+) -> Markup {
     html! {
         section.hero {
             h1 { (headline(status)) }
@@ -107,7 +119,7 @@ fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody], view: Archived
             }
         }
         @if status.captures == 0 {
-            (parts::nothing_loaded())
+            (parts::nothing_loaded(is_admin))
         } @else {
             (parts::figures(&[
                 ("Pages", html! { (present::count(status.pages)) }),
@@ -194,7 +206,7 @@ fn domains(top: &[TopRow]) -> Markup {
         section aria-labelledby="top-domains" {
             h2 #top-domains { "Domains of the most linked URLs" }
             @if domains.is_empty() {
-                p.soft { "None yet." }
+                p.soft { "No links between domains yet." }
             } @else {
                 @if top.len() == TOP_LOOKED_AT {
                     p.soft { "In-links of the first " (TOP_LOOKED_AT) " URLs of the ranking, by domain." }
@@ -282,7 +294,7 @@ mod tests {
                 refuses_writes: since.to_owned(),
                 ..StatusBody::default()
             };
-            content(&status, &[], &[], ArchivedView::Sandbox).into_string()
+            content(&status, &[], &[], ArchivedView::Sandbox, true).into_string()
         };
         assert!(shown("no space left").contains("no space left"));
         assert!(!shown("").contains("refused"));

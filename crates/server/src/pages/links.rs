@@ -101,7 +101,7 @@ async fn show(context: Context, query: Query, side: Side) -> PageResult {
             h1 { (heading) @if let Some(total) = total { span.amount { (present::count(total)) } } }
             p.where { @if side == Side::Source { "to " } @else { "of " } (parts::url_link(&url)) }
             p.soft {
-                @if let Some(at) = &at { "Links of the pages as they were at the end of " (at) ". "
+                @if let Some(at) = &at { "Links of the versions that were current at the end of " (at) ". "
                     a href=(link::with(path, &[("url", Some(&url))])) { "Newest versions" } }
                 @else if ever {
                     "Links of all versions of each page, with the times of the first and last capture that contain them. "
@@ -114,7 +114,7 @@ async fn show(context: Context, query: Query, side: Side) -> PageResult {
                 @else { "Links of the newest version of the page." }
             }
         }
-        @if rows.is_empty() { p.soft { "None." } } @else { (list(&rows, side, ArchivedView::of(&context))) }
+        @if rows.is_empty() { p.soft { "There are no such links." } } @else { (list(&rows, side, ArchivedView::of(&context))) }
         (parts::pager(after.as_ref().map(|_| address(None)), next.map(|next| address(Some(&next)))))
     };
     Ok(Html::ok(frame.around(content)))

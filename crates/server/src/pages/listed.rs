@@ -40,8 +40,14 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         (problem_list(problems))
         @if is_empty {
             (parts::nothing("No pages", html! {
-                p { "No WACZ package with this name or collection lists pages." }
-                p { a.button.quiet href="/captures" { "Captures" } }
+                @if question.input.is_some() || question.collection.is_some() {
+                    p { "No WACZ package with this name or collection lists pages." }
+                    p { a.button.quiet href="/pages" { "Pages of all packages" } }
+                } @else {
+                    p { "No WACZ package is loaded, or none lists pages. Load one:" }
+                    pre.command { code { "weft load crawl.wacz" } }
+                    p { "All other pages: " a href="/domains" { "domains" } ", " a href="/captures" { "captures" } "." }
+                }
             }))
         } @else {
             (table(rows, ArchivedView::of(&context)))

@@ -77,6 +77,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
             section aria-labelledby="failed" {
                 h2 #failed { "Failed inputs" }
                 (input_table("Failed inputs", &failed.rows))
+                p.soft { "Remove the cause, then run " code { "weft load --retry" } " on the archive's machine." }
                 @if failed.next.is_some() { p { a.more href=(address(Some("failed"), None)) { "All failed inputs" } } }
             }
         }
@@ -86,7 +87,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
                 p { a href="/quarantine" { (present::counted(quarantined, "record is", "records are")) " in quarantine" }
                     ": they could not be used, and are listed with the reason." }
             }
-            @if rows.is_empty() && is_first { (parts::nothing_loaded()) } @else {
+            @if rows.is_empty() && is_first { (parts::nothing_loaded(true)) } @else {
                 (states(state))
                 @if rows.is_empty() { p.soft { "There are no such inputs." } } @else { (input_table("Inputs", &rows)) }
             }

@@ -311,7 +311,7 @@ fn outlink_list(page: &PageBody, links: &Links, view: ArchivedView) -> Markup {
     html! {
         section aria-labelledby="outlinks" {
             h2 #outlinks { "Links on this page" span.amount { (present::count(total)) } }
-            @if rows.is_empty() { p.soft { "None." } } @else { (links::list(rows, links::Side::Target, view)) }
+            @if rows.is_empty() { p.soft { "The page has no links." } } @else { (links::list(rows, links::Side::Target, view)) }
             @if total > rows.len() as u64 {
                 p { a.more href=(link::with("/page/outlinks", &[("url", Some(&page.url))])) { "All " (present::count(total)) } }
             }

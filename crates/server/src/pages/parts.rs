@@ -210,18 +210,26 @@ pub(crate) fn only(heading: &str, content: Markup) -> Markup {
     html! { section.nothing { h1 { (heading) } (content) } }
 }
 
-/// Explains how to fill an empty archive.
-pub(super) fn nothing_loaded() -> Markup {
+/// Explains how to fill an empty archive. Only administrators see the page of loads.
+pub(super) fn nothing_loaded(is_admin: bool) -> Markup {
     nothing(
         "This archive is empty",
         html! {
             p { "Load web archive files to fill it:" }
-            pre.command { code { "weft load crawl.warc.gz" } }
-            p { "WARC, ARC, WAT and WET files are supported, compressed or not, and so are directories and lists of paths. "
-                "No files yet? " code { "weft demo" } " creates an archive to try." }
-            p { a href="/loads" { "Show running loads" } }
+            (load_command())
+            p { "No files yet? " code { "weft demo" } " creates an archive to try." }
+            @if is_admin { p { a href="/loads" { "Show running loads" } } }
         },
     )
+}
+
+/// Shows the command that loads files, and which files it takes.
+pub(super) fn load_command() -> Markup {
+    html! {
+        pre.command { code { "weft load crawl.warc.gz crawl.wacz" } }
+        p { "Inputs are WARC, ARC, WAT and WET files, compressed or not, WACZ packages and indexes (CDX, CDXJ). "
+            "Name them by path, folder, list of paths, or address (https://, s3://)." }
+    }
 }
 
 /// Shows a content type, or a phrase if none is declared or the record is a revisit.

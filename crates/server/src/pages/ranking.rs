@@ -46,8 +46,8 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         (domain_form(domain.as_deref()))
         @if rows.is_empty() && after.is_none() {
             (parts::nothing("Nothing to rank", html! {
-                p { @if domain.is_some() { "The archive has no URI of this domain." } @else { "There are no links yet." } }
-                p { a.button.quiet href="/domains" { "All domains" } }
+                p { @if domain.is_some() { "The archive has no URI of this domain." } @else { "There are no links yet: load pages that link to each other." } }
+                @if domain.is_some() { p { a.button.quiet href="/domains" { "All domains" } } } @else { (parts::load_command()) }
             }))
         } @else {
             (list(&rows, ArchivedView::of(&context)))

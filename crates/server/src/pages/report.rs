@@ -111,7 +111,7 @@ fn content(body: &ReportBody, linked: bool) -> Markup {
         }
         (totals(body))
         @if body.captures == 0 {
-            (parts::nothing("No captures", html! { p { "There are no captures of this time or collection." } }))
+            (parts::nothing("No captures", html! { p { "There are no captures of this time or collection. Leave the fields empty to report on all captures." } }))
         } @else {
             section aria-labelledby="growth" { h2 #growth { "Over time" } (growth(&body.by_month)) }
             div.columns {

@@ -98,7 +98,7 @@ fn stage_table(stages: &[StageRow]) -> Markup {
     });
     html! {
         @if stages.is_empty() {
-            p.soft { "No load has run since the archive was opened." }
+            p.soft { "No load has run since the archive was opened. Start one with " code { "weft load INPUT\u{2026}" } "." }
         } @else {
             (parts::table("Load stages", &columns, cells.collect()))
         }

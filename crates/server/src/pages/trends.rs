@@ -44,6 +44,7 @@ fn content(queries: &[String], rows: &[TrendRow]) -> Markup {
         h1 { "Trends by year" }
         p { "Matches per 1,000 versions of pages, by the year of their last capture. Shares are shown so that years with many captures do not dominate." }
         (form(queries))
+        @if queries.is_empty() { p.soft { "Enter one query or several, such as " code { "library" } " and " code { "museum" } ", to compare how often pages match them." } }
         @for row in rows {
             @if !row.notes.is_empty() {
                 ul.notes { @for note in &row.notes { li { (parts::text(&row.query)) ": " (parts::text(&note.text)) } } }
@@ -53,7 +54,7 @@ fn content(queries: &[String], rows: &[TrendRow]) -> Markup {
             (drawn(rows, first, last))
             (table(rows))
         } @else if !rows.is_empty() {
-            (parts::nothing("Nothing to compare", html! { p { "No versions of pages have a year." } }))
+            (parts::nothing("Nothing to compare", html! { p { "No versions of pages have a year. Load pages with the times of their captures." } }))
         }
     }
 }

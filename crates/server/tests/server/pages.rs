@@ -162,7 +162,10 @@ async fn an_empty_archive_says_what_to_do_next() {
     let router = router(empty);
     for (path, status, words) in [
         ("/", 200, "This archive is empty"),
+        ("/", 200, "weft load crawl.warc.gz crawl.wacz"),
         ("/search?q=x", 200, "No results"),
+        ("/search?q=x+y", 200, "href=\"/search?q=x+OR+y\""),
+        ("/search?q=x", 200, "href=\"/search?q=x&amp;all_versions=1\""),
         ("/search?q=example.org", 200, "Is it a URL?"),
         ("/search", 200, "What are you looking for?"),
         ("/page?url=http://a/", 404, "This URL is not in the archive"),
@@ -170,13 +173,21 @@ async fn an_empty_archive_says_what_to_do_next() {
         ("/domain?name=a", 404, "Not found"),
         ("/domains", 200, "weft load"),
         ("/ranking", 200, "Nothing to rank"),
+        ("/ranking", 200, "weft load"),
         ("/captures", 200, "A capture is the archived response"),
         ("/captures?url=http://a/", 200, "No captures"),
+        ("/captures?url=http://a/", 200, "Look up the whole domain"),
+        (
+            "/captures?url=http://a/&status=2xx",
+            200,
+            "Look up without filters",
+        ),
+        ("/trends", 200, "Enter one query or several"),
         ("/loads", 200, "weft load"),
         ("/quarantine", 200, "Nothing in quarantine"),
         ("/statistics", 200, "No load has run"),
-        ("/cache", 200, "Nothing has been read through the cache yet"),
-        ("/nowhere", 404, "there is nothing at this address"),
+        ("/cache", 200, "No data was read through the cache yet"),
+        ("/nowhere", 404, "There is nothing at this address"),
     ] {
         let reply = get(&router, path).await;
         assert_eq!(reply.status, status, "{path}");

@@ -1,6 +1,7 @@
 //! Results of a search.
 
 mod aside;
+mod attempts;
 mod concordance;
 mod hit;
 
@@ -245,7 +246,10 @@ pub(super) fn syntax() -> Markup {
             "year:2014",
             "only pages whose current version was captured in this year",
         ),
-        ("at:2012-05", "pages as they were at the end of that month"),
+        (
+            "at:2012-05",
+            "the versions that were current at the end of that month",
+        ),
         ("from:2012 to:2014", "versions of pages captured in this period"),
         ("collection:news", "only this collection"),
     ];
@@ -433,6 +437,7 @@ fn no_hits(asked: &SearchRequest) -> Markup {
                     ", or " a href=(link::with("/captures", &[("url", Some(&asked.query)), ("match", Some("prefix"))])) { "look up captures" } "." }
             }
             p { "All words must match in the same page. Try fewer or different words." }
+            (attempts::list(asked))
             (syntax())
         },
     )
