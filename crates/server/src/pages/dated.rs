@@ -168,19 +168,19 @@ fn archived(page: &PageBody, capture: &CdxRow, view: ArchivedView) -> Markup {
     let at = Some(&at);
     let shown = sandbox::worth_showing(capture.status, &capture.mime, capture.kind);
     html! {
-        @if shown {
-            (parts::frame(&capture.url, at))
-        } @else if (300..400).contains(&capture.status) {
-            p.callout { "This capture is a redirect to another URL." }
-        } @else {
-            p.callout { "This content cannot be shown here; download the record instead." }
-        }
         p.actions {
             @if let Some(open) = open { (open.button()) }
             @if shown && view == ArchivedView::Replay {
                 a.button.quiet href=(link::sandbox(&capture.url, at)) rel="noopener" target="_blank" { "Open in the sandbox" }
             }
             a.button.quiet href=(link::record(&capture.url, at)) download { "Download the record" }
+        }
+        @if shown {
+            (parts::frame(&capture.url, at))
+        } @else if (300..400).contains(&capture.status) {
+            p.callout { "This capture is a redirect to another URL." }
+        } @else {
+            p.callout { "This content cannot be shown here; download the record instead." }
         }
     }
 }

@@ -488,6 +488,10 @@ async fn pages_say_as_whom_one_looks_where_that_matters() {
             !text.contains("href=\"/rights\"") && !text.contains("href=\"/takedowns\""),
             "{path}: {text}"
         );
+        assert!(
+            text.contains("<summary>Browse") && !text.contains("<summary>Operate"),
+            "{path}: {text}"
+        );
     }
     let bearer = format!("Bearer {token}");
     let (_, _, text) = get(&router, "/about", &[("authorization", &bearer)]).await;
