@@ -30,7 +30,7 @@ const MATCHES: [(MatchType, &str); 4] = [
 const STATUSES: [(&str, &str, &str); 4] = [
     ("2xx", "2xx: success", "2.."),
     ("3xx", "3xx: redirect", "3.."),
-    ("4xx", "4xx: not found, refused", "4.."),
+    ("4xx", "4xx: missing, refused", "4.."),
     ("5xx", "5xx: server error", "5.."),
 ];
 

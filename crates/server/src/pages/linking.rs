@@ -37,14 +37,20 @@ fn by_domain(rows: &[LinkRow]) -> Vec<Group<'_>> {
     let groups = rows.chunk_by(|a, b| domain(a) == domain(b));
     let mut groups: Vec<Group<'_>> = groups
         .map(|links| Group {
-            domain: links
-                .first()
-                .map_or_else(String::new, |row| urlkey::domain_of_key(&row.source_key)),
+            domain: links.first().map(name).unwrap_or_default(),
             links,
         })
         .collect();
     groups.sort_by_key(|group| (Reverse(group.is_external()), Reverse(group.links.len())));
     groups
+}
+
+/// Returns the domain of a link's source, or its key if the key has no domain.
+fn name(row: &LinkRow) -> String {
+    match urlkey::domain_of_key(&row.source_key) {
+        domain if domain.is_empty() => row.source_key.clone(),
+        domain => domain,
+    }
 }
 
 /// Shows links by domain, each with its anchor. `total` is the number of all links.
@@ -64,7 +70,7 @@ fn one(group: &Group<'_>, view: ArchivedView) -> Markup {
     let (open, folded) = group.links.split_at(group.links.len().min(LINKS_OPEN));
     html! {
         p.from {
-            @if group.domain.is_empty() { "No domain" } @else { a href=(link::domain(&group.domain)) { (parts::url_text(&group.domain)) } }
+            a href=(link::domain(&group.domain)) { (parts::url_text(&group.domain)) }
             span.amount { (present::counted(group.links.len() as u64, "link", "links")) }
         }
         (links::list(open, Side::Source, view))

@@ -29,6 +29,8 @@ fn captured(question: &Question) -> Result<Answer, AskError> {
     let mut answer = sample(question)?;
     match &mut answer.body {
         Body::Top(top) => top.rows.iter_mut().for_each(|row| row.captured = true),
+        // The home page of an empty archive lists nothing.
+        Body::Status(status) => status.captures = 1,
         Body::Domain(domain) => domain.top.iter_mut().for_each(|row| row.captured = true),
         _ => {}
     }
