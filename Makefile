@@ -18,13 +18,16 @@ SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
 .PHONY: help demo sql install install-files deb deb-files docs python test test-fast test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-words lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone need-python
+.PHONY: dist dist-files wheel wheel-files need-maturin need-zig
 
 help:
 	@echo 'make install      both programs, manual pages and shell completions, below PREFIX=$(PREFIX); SQL=no leaves weft-sql out'
 	@echo 'make deb          a Debian package below $(CARGO_TARGET_DIR)/deb; SQL=no leaves weft-sql out'
-	@echo 'make demo         build, load a small real web, serve it, say what to try'
+	@echo 'make dist         a tarball below $(CARGO_TARGET_DIR)/dist; SQL=no leaves weft-sql out'
+	@echo 'make wheel        wheels for pip below $(WHEELS); SQL=no leaves weft-sql out; WHEEL_GLIBC=2.28 for older systems'
+	@echo 'make demo         build, load a small real web, serve it, say what to try; WEFT=/usr/bin/weft builds nothing'
 	@echo 'make sql          builds weft-sql, which answers SQL: about 40 minutes of processor time, once'
-	@echo 'make python       the Python package weft, in an environment of its own: $(PYTHON_VENV)'
+	@echo 'make python       the Python package weft_archive, in an environment of its own: $(PYTHON_VENV)'
 	@echo 'make test-fast    units, models and the command line: some minutes, once they are compiled'
 	@echo 'make test         all tests'
 	@echo 'make bench        measurements, beside peers and published figures'
@@ -35,8 +38,9 @@ help:
 	@echo 'make docs         the pages of docs/ as a book of HTML, with mdbook'
 	@echo 'make lint         format, plain English, clippy'
 
-demo: need-cargo
-	$(CARGO) build --release -p weft
+# A program that the command line names is not built.
+demo: $(if $(filter file,$(origin WEFT)),need-cargo)
+	$(if $(filter file,$(origin WEFT)),$(CARGO) build --release -p weft)
 	$(WEFT) demo $(DEMO_FLAGS)
 
 # A build of its own: with other crates in it, cargo would build DataFusion anew for features that those ask of shared crates.
@@ -86,6 +90,52 @@ docs:
 	@mdbook build --dest-dir '$(abspath $(CARGO_TARGET_DIR))/book'
 	@echo 'open $(abspath $(CARGO_TARGET_DIR))/book/index.html'
 
+dist: need-cargo
+	$(CARGO) build --release -p weft
+	@if [ '$(SQL)' != no ]; then $(MAKE) sql; fi
+	$(MAKE) dist-files
+
+# The tarball of programs that are built. Its systemd units name the programs in PREFIX.
+DIST = $(CARGO_TARGET_DIR)/dist
+# Level of compression, 1 to 9.
+DIST_LEVEL ?= 9
+dist-files:
+	rm -rf '$(DIST)/root'
+	$(MAKE) -s install-files DESTDIR='$(DIST)/root'
+	DIST_LEVEL='$(DIST_LEVEL)' packaging/tarball/make.sh '$(DIST)/root$(PREFIX)' '$(DIST)'
+
+# The wheels of weft-archive and weft-archive-sql (docs/installing.md). The C library is that of this machine; with
+# WHEEL_GLIBC=2.28 zig builds for that version, whose tag is manylinux_2_28.
+WHEELS = $(CARGO_TARGET_DIR)/wheels
+WHEEL_GLIBC ?=
+ifeq ($(WHEEL_GLIBC),)
+WHEEL_CARGO = $(CARGO) build --release
+WHEEL_WEFT = $(WEFT)
+else
+WHEEL_TARGET = $(shell uname -m)-unknown-linux-gnu
+# cargo finds its subcommand zigbuild on PATH, and that finds zig by python3.
+WHEEL_CARGO = PATH="$(PYTHON_VENV)/bin:$$PATH" $(CARGO) zigbuild --release --target $(WHEEL_TARGET).$(WHEEL_GLIBC)
+WHEEL_WEFT = $(CARGO_TARGET_DIR)/$(WHEEL_TARGET)/release/weft
+WHEEL_MATURIN = PATH="$(PYTHON_VENV)/bin:$$PATH"
+WHEEL_FLAGS = --zig --compatibility manylinux_$(subst .,_,$(WHEEL_GLIBC))
+endif
+# The extension is a crate of the workspace, built with its profile.
+MATURIN = $(PYTHON_VENV)/bin/maturin build --release --manifest-path python/Cargo.toml --interpreter $(PYTHON_VENV)/bin/python
+wheel: need-cargo need-maturin $(if $(WHEEL_GLIBC),need-zig)
+	rm -rf '$(WHEELS)'
+	$(WHEEL_CARGO) -p weft
+	if [ '$(SQL)' != no ]; then $(WHEEL_CARGO) -p weft-sql; fi
+	$(WHEEL_MATURIN) $(MATURIN) $(WHEEL_FLAGS) --out '$(WHEELS)/extension'
+	$(MAKE) -s wheel-files WEFT='$(WHEEL_WEFT)'
+
+# The wheels of programs that are built, and of the wheel of the extension.
+EXTENSION = $(wildcard $(WHEELS)/extension/weft_archive-*.whl)
+# Level of compression, 0 to 9.
+WHEEL_LEVEL ?= 9
+wheel-files:
+	packaging/wheel/make.py '$(WHEELS)' --extension '$(EXTENSION)' --program '$(WEFT)' --level $(WHEEL_LEVEL) \
+	    $(if $(filter no,$(SQL)),,--sql '$(WEFT)-sql') $(if $(WHEEL_GLIBC),--glibc $(WHEEL_GLIBC))
+
 # The benchmarks are not tests: they are built by `make bench` and `make lint`.
 # Built as the user's environment says (proxies, compilers), run without it; one failing suite does not hide the others.
 # With assertions of our own state, which the program that people get leaves out.
@@ -124,15 +174,18 @@ test-python: need-cargo need-python
 test-absences: need-cargo
 	CARGO="$(CARGO)" .ci/absences
 
-# The package `weft` for Python (docs/python.md). Its extension is a crate of the workspace, built with its profile.
+# The package `weft-archive` in an environment of its own. Only the extension is built: the program in the wheel is a copy of
+# $(WEFT), which in `make test` is the tested one; without it the wheel has no program. `make wheel` makes wheels for others.
 PYTHON_VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weft/python-venv
-python: need-cargo need-python
-	@if [ ! -x $(PYTHON_VENV)/bin/maturin ]; then echo 'python: maturin is missing, and could not be installed'; exit 1; fi
-	@rm -rf $(CARGO_TARGET_DIR)/wheels
-	$(PYTHON_VENV)/bin/maturin build --release --manifest-path python/Cargo.toml --interpreter $(PYTHON_VENV)/bin/python --out $(CARGO_TARGET_DIR)/wheels
+PYTHON_WHEELS = $(CARGO_TARGET_DIR)/python
+python: need-cargo need-maturin
+	@rm -rf '$(PYTHON_WHEELS)'
+	$(MATURIN) --out '$(PYTHON_WHEELS)/extension'
+	packaging/wheel/make.py '$(PYTHON_WHEELS)' --extension '$(PYTHON_WHEELS)'/extension/*.whl --level 1 \
+	    $$(if [ -x '$(WEFT)' ]; then echo --program '$(WEFT)'; fi)
 	@# The same version may have other contents.
-	$(PYTHON_VENV)/bin/pip install -q --disable-pip-version-check --force-reinstall --no-deps $(CARGO_TARGET_DIR)/wheels/weft-*.whl
-	@echo 'try: $(PYTHON_VENV)/bin/python -c "import weft; help(weft)"'
+	$(PYTHON_VENV)/bin/pip install -q --disable-pip-version-check --force-reinstall --no-deps '$(PYTHON_WHEELS)'/weft_archive-*.whl
+	@echo 'try: $(PYTHON_VENV)/bin/python -c "import weft_archive; help(weft_archive)"'
 
 # Modest sizes, some minutes. SQL is measured where `make sql` has built it.
 bench: need-cargo need-readers
@@ -239,6 +292,13 @@ need-python:
 	echo "python: installing maturin, pyspark and others into $(PYTHON_VENV)"; \
 	python3 -m venv $(PYTHON_VENV) && $(PYTHON_VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_NEEDS) \
 	    || echo 'python: packages could not be installed into $(PYTHON_VENV)'
+
+need-maturin: need-python
+	@if [ ! -x $(PYTHON_VENV)/bin/maturin ]; then echo 'python: maturin is missing, and could not be installed'; exit 1; fi
+
+need-zig: need-python
+	@if [ ! -x $(PYTHON_VENV)/bin/cargo-zigbuild ] || ! $(PYTHON_VENV)/bin/python -c 'import ziglang' 2>/dev/null; then \
+	    echo 'WHEEL_GLIBC needs zig: $(PYTHON_VENV)/bin/pip install cargo-zigbuild ziglang'; exit 1; fi
 
 # The clients and the replay server that read CDX.
 need-field: need-venv

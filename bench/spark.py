@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "python/tests"))
 
 import cluster as clusters  # noqa: E402 (it is beside the tests)
-import weft  # noqa: E402
+import weft_archive as weft  # noqa: E402
 
 
 def timed(command: "list[str]") -> float:

@@ -11,14 +11,14 @@ use pyo3::prelude::*;
 use crate::remote_inputs::sources;
 
 create_exception!(
-    weft,
+    weft_archive,
     Error,
     PyException,
     "An archive cannot be opened or does not answer. The arguments are a message and a code."
 );
 
 /// An open archive: this process owns it, or sends requests to the owner.
-#[pyclass(frozen, module = "weft._weft")]
+#[pyclass(frozen, module = "weft_archive._weft")]
 pub(crate) struct Archive(archive::Archive);
 
 #[pymethods]

@@ -32,7 +32,7 @@ fn wrong(error: impl std::fmt::Display) -> PyErr {
 }
 
 /// A record batch. `pyarrow.record_batch(batch)` and others accept it directly.
-#[pyclass(frozen, module = "weft")]
+#[pyclass(frozen, module = "weft_archive")]
 pub(crate) struct Batch(pub(crate) RecordBatch);
 
 #[pymethods]

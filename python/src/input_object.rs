@@ -38,7 +38,7 @@ pub(crate) fn to_python(error: RowsError) -> PyErr {
 }
 
 /// An input with its digest. Content of a remote address is first copied into the folder `copies`.
-#[pyclass(frozen, module = "weft._weft")]
+#[pyclass(frozen, module = "weft_archive._weft")]
 pub(crate) struct Input(OneInput);
 
 #[pymethods]
@@ -99,7 +99,7 @@ impl Input {
 }
 
 /// Batches of an input, each with the name of its table.
-#[pyclass(frozen, module = "weft._weft")]
+#[pyclass(frozen, module = "weft_archive._weft")]
 pub(crate) struct Batches(Mutex<InputRows>);
 
 #[pymethods]

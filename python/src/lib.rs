@@ -1,5 +1,5 @@
-//! The extension module of the Python package `weft` (`docs/python.md`): rows of inputs as Arrow
-//! record batches, and queries to archives.
+//! The extension module of the Python package `weft_archive` (`docs/python.md`): rows of inputs as
+//! Arrow record batches, and queries to archives.
 //!
 //! Rows come from the same reader, extraction and columns as in loads ([`archive::OneInput`],
 //! [`facts::TableRows`]). This module only converts them to Arrow.
@@ -18,7 +18,7 @@ mod views;
 
 use pyo3::prelude::*;
 
-/// The implementation of the package `weft`; import that instead.
+/// The implementation of the package `weft_archive`; import that instead.
 #[pymodule]
 mod _weft {
     #[pymodule_export]

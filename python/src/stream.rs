@@ -18,7 +18,7 @@ use crate::input_rows::{InputRows, RowOrigin, Rows, RowsError};
 use crate::remote_inputs::sources;
 
 /// One table of several inputs. Each stream made from it reads them again from the first.
-#[pyclass(frozen, module = "weft")]
+#[pyclass(frozen, module = "weft_archive")]
 pub(crate) struct Stream {
     inputs: Vec<ResolvedInput>,
     rows: Rows,

@@ -113,8 +113,8 @@ class Cluster:
 
 
 def job(log: pathlib.Path, *arguments: str, master: str, conf: "dict[str, str]") -> Process:
-    """Starts ``python -m weft.spark`` with more settings. What it prints and says are in one log."""
+    """Starts ``python -m weft_archive.spark`` with more settings. What it prints and says are in one log."""
     conf = {**SETTINGS, "spark.executor.memory": "1g", **conf}
     settings = [f"--conf={key}={value}" for key, value in conf.items()]
-    command = [sys.executable, "-m", "weft.spark", "--master", master, *settings, *map(str, arguments)]
+    command = [sys.executable, "-m", "weft_archive.spark", "--master", master, *settings, *map(str, arguments)]
     return Process(log, command)

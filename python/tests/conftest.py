@@ -68,7 +68,7 @@ def dumps(tmp_path_factory, run_weft, archive) -> pathlib.Path:
 
 def dump_all(folder, run_weft, archive) -> pathlib.Path:
     """Dumps all views of an archive into a folder."""
-    import weft
+    import weft_archive as weft
 
     for view, _ in weft._weft.views():
         (folder / f"{view}.tsv").write_text(run_weft("dump", view, "--archive", archive))
@@ -92,7 +92,7 @@ def weft_sql(weft_program) -> str:
 def expected(weft_sql, archive):
     """What the program answers on its own."""
     import asked
-    import weft
+    import weft_archive as weft
 
     opened = weft.open(archive)
     os.environ["WEFT_SQL"] = weft_sql

@@ -7,7 +7,7 @@ import shutil
 import pyarrow
 import pytest
 
-import weft
+import weft_archive as weft
 
 
 @pytest.fixture(scope="module")

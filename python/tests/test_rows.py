@@ -5,7 +5,7 @@ import pathlib
 import pyarrow
 import pytest
 
-import weft
+import weft_archive as weft
 from conftest import REPOSITORY
 
 #: What only an archive gives: numbers of inputs and epochs, digests of beginnings, and documents, which are not read here.

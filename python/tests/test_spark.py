@@ -16,7 +16,7 @@ import pytest
 
 import dumped
 import odd_crawls
-import weft
+import weft_archive as weft
 from asked import assert_same, rows_of
 from conftest import REPOSITORY, dump_all, needs_java
 
@@ -27,8 +27,8 @@ duckdb = pytest.importorskip("duckdb")
 pytestmark = needs_java
 
 import cluster as clusters  # noqa: E402 (it needs pyspark)
-import weft.spark  # noqa: E402
-import weft.spark.__main__  # noqa: E402
+import weft_archive.spark  # noqa: E402
+import weft_archive.spark.__main__  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -411,7 +411,7 @@ def test_spark_reads_the_facts_of_an_archive(spark, archive):
 
 def test_it_runs_under_spark_submit(tmp_path, shared):
     """As docs/scale.md says: the master and the jars are given there. The base is relative."""
-    (tmp_path / "job.py").write_text("import sys; from weft.spark.__main__ import main; sys.exit(main())")
+    (tmp_path / "job.py").write_text("import sys; from weft_archive.spark.__main__ import main; sys.exit(main())")
     submit = pathlib.Path(pyspark.__file__).with_name("bin") / "spark-submit"
     jars = ["--packages", "io.delta:delta-spark_4.1_2.13:4.1.0", "--conf", "spark.ui.enabled=false"]
     asked = ["--base", "base", "--json", shared / "crawls/dupes.warc.gz", "missing.warc.gz"]

@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-import weft
+import weft_archive as weft
 from asked import assert_same, questions, rows_of
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,8 @@ async fn api(Context(state): Context, request: Request) -> Response {
 async fn forward(state: &State, mut request: Request) -> Result<Response, Failure> {
     let Some(server) = &state.sql else {
         return Err(Failure::not_found(
-            "SQL is not available: the program weft-sql is not installed (make sql builds it)",
+            "SQL is not available: the program weft-sql is not installed \
+             (pip install 'weft-archive[sql]', or make sql)",
         ));
     };
     let failed = |error: &dyn std::error::Error| {

@@ -188,7 +188,8 @@ impl Tables {
         for name in ["captures", "links", "quarantine", "ledger"] {
             let delta = tables.register(name).await?.ok_or_else(|| {
                 SqlError::Execution(format!(
-                    "{} has no table {name}; expected fact tables written by weft.spark (docs/scale.md)",
+                    "{} has no table {name}; expected fact tables written by weft_archive.spark \
+                     (docs/scale.md)",
                     tables.folder.address()
                 ))
             })?;
@@ -227,7 +228,7 @@ impl Tables {
             Some("external") => Ok(LinkScope::External),
             found => Err(SqlError::Execution(format!(
                 "{}: captures has {LINKS_PROPERTY} = {found:?}, expected all or external, as in fact \
-                 tables written by weft.spark (docs/scale.md)",
+                 tables written by weft_archive.spark (docs/scale.md)",
                 self.folder.address()
             ))),
         }

@@ -185,8 +185,8 @@ Examples:
   weft load --from-facts s3://bucket/facts     the same from a store (AWS_ACCESS_KEY_ID etc.)
   weft-sql export /mnt/facts | head -3         a line about the tables, then inputs with their captures, as JSON
 
-The folder must be written by `python -m weft.spark load` (docs/scale.md). It is read once, sorted
-by input and offset, within the memory limit (--memory) and with temporary files.")]
+The folder must be written by `python -m weft_archive.spark load` (docs/scale.md). It is read once,
+sorted by input and offset, within the memory limit (--memory) and with temporary files.")]
 pub(crate) struct ExportArgs {
     /// Folder of the tables, or s3://BUCKET/NAME
     #[arg(value_name = "ADDRESS")]

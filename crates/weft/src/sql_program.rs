@@ -24,6 +24,10 @@ use crate::context::Context;
 /// Name of the program.
 pub(crate) const PROGRAM: &str = "weft-sql";
 
+/// How to get the program, for messages that say it is missing.
+pub(crate) const HOW_TO_GET_IT: &str =
+    "`pip install 'weft-archive[sql]'` installs it, `make sql` builds it (20 to 40 minutes, once)";
+
 /// Time limit from start to listening.
 const START_MAX: Duration = Duration::from_secs(10);
 

@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 
 use crate::context::Context;
 use crate::outcome::{NotFound, Outcome};
-use crate::sql_program::{self, PROGRAM};
+use crate::sql_program::{self, HOW_TO_GET_IT, PROGRAM};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,7 +19,7 @@ Examples:
   weft sql verify                                check every view against its definition over the facts
   weft sql --help                                more examples
 
-This runs the program weft-sql: `make sql` builds it, `make install` installs both.";
+This runs the program weft-sql: `pip install 'weft-archive[sql]'` installs both, `make sql` builds it.";
 
 /// Flags of `weft sql`.
 #[derive(Debug, clap::Args)]
@@ -32,12 +32,8 @@ pub(crate) struct Args {
 
 /// Runs `weft sql`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let program = sql_program::find().ok_or_else(|| {
-        NotFound(format!(
-            "the program {PROGRAM} is not installed: `make sql` builds it (20 to 40 minutes, once), `make \
-             install` installs it"
-        ))
-    })?;
+    let program = sql_program::find()
+        .ok_or_else(|| NotFound(format!("the program {PROGRAM} is not installed: {HOW_TO_GET_IT}")))?;
     let mut command = Command::new(&program);
     // Flags before the statement were parsed as flags of weft, so pass them on.
     if context.archive_given {

@@ -1,7 +1,8 @@
-//! `make install`: the program without debugging information, its manual pages and completions.
+//! `make install` and packages: the program without debugging information, its manual pages and
+//! completions.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::support::Workspace;
 
@@ -13,7 +14,7 @@ fn the_program_its_pages_and_completions_are_installed() {
     let mut make = Command::new("make");
     make.arg("-C")
         .arg(root)
-        .args(["-s", "install-files", "PREFIX=/usr"]);
+        .args(["-s", "install-files", "SQL=no", "PREFIX=/usr"]);
     make.arg(format!("DESTDIR={}", place.path("root").display()))
         .arg(format!("WEFT={program}"));
     let made = make.output().expect("make runs");
@@ -80,17 +81,13 @@ fn the_debian_package_holds_program_units_and_settings() {
         println!("skipped: the Debian package, because there is no dpkg-deb");
         return;
     }
-    let root = test_env::crate_dir().join("../..");
-    let made = Command::new("make")
-        .arg("-C")
-        .arg(root)
-        .args(["-s", "deb-files", "SQL=no", "DEB_LEVEL=0"])
-        .arg(format!("CARGO_TARGET_DIR={}", place.path("target").display()))
-        .arg(format!("WEFT={}", env!("CARGO_BIN_EXE_weft")))
-        .output()
-        .expect("make runs");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let package = String::from_utf8(made.stdout).expect("a path").trim().to_owned();
+    let weft = format!("WEFT={}", env!("CARGO_BIN_EXE_weft"));
+    let made = make(
+        "deb-files",
+        &place,
+        &["SQL=no".into(), "DEB_LEVEL=0".into(), weft],
+    );
+    let package = made.trim().to_owned();
     let dpkg = |arguments: &[&str]| {
         let output = Command::new("dpkg-deb")
             .args(arguments)
@@ -142,4 +139,126 @@ fn the_debian_package_holds_program_units_and_settings() {
     let said = String::from_utf8_lossy(&verified.stderr);
     let ours: Vec<&str> = said.lines().filter(|line| line.contains("weft")).collect();
     assert!(ours.is_empty(), "{said}");
+}
+
+#[test]
+fn the_tarball_holds_the_program_its_pages_and_sums() {
+    let place = Workspace::new();
+    let weft = format!("WEFT={}", env!("CARGO_BIN_EXE_weft"));
+    let printed = make(
+        "dist-files",
+        &place,
+        &["SQL=no".into(), "DIST_LEVEL=1".into(), weft],
+    );
+    let tarball = printed.trim();
+    let version = env!("CARGO_PKG_VERSION");
+    let name = format!("weft-{version}-{}-linux-gnu", std::env::consts::ARCH);
+    assert!(tarball.ends_with(&format!("/{name}.tar.gz")), "{tarball}");
+
+    run(Path::new("tar"), &["-xzf", tarball], &place);
+    let unpacked = place.path(&name);
+    for file in [
+        "LICENSE",
+        "README.md",
+        "share/man/man1/weft-load.1",
+        "share/bash-completion/completions/weft",
+        "lib/systemd/system/weft.service",
+    ] {
+        assert!(unpacked.join(file).is_file(), "{file}");
+    }
+    assert!(!unpacked.join("bin/weft-sql").exists());
+    let said = run(&unpacked.join("bin/weft"), &["--version"], &place);
+    assert_eq!(said.trim(), format!("weft {version}"));
+    let check = "sha256sum --check --quiet SHA256SUMS";
+    for folder in [unpacked, place.path("target/dist")] {
+        run(
+            Path::new("sh"),
+            &["-c", &format!("cd '{}' && {check}", folder.display())],
+            &place,
+        );
+    }
+}
+
+/// Neither the extension nor `weft-sql` is built: a wheel without code replaces the first, a copy of
+/// the program the second.
+#[test]
+fn wheels_hold_the_programs() {
+    let place = Workspace::new();
+    let Some(python) = test_env::python(&["venv", "ensurepip"]) else {
+        println!("skipped: wheels, because there is no python3 with venv and pip");
+        return;
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let info = format!("weft_archive-{version}.dist-info");
+    let metadata = format!("Metadata-Version: 2.4\nName: weft-archive\nVersion: {version}\n");
+    place.write("extension/weft_archive/__init__.py", b"");
+    place.write(&format!("extension/{info}/METADATA"), metadata.as_bytes());
+    let extension = place.path(&format!("weft_archive-{version}-cp310-abi3-linux_x86_64.whl"));
+    let zip = format!(
+        "cd extension && '{}' -m zipfile -c '{}' weft_archive {info}",
+        python.display(),
+        extension.display()
+    );
+    run(Path::new("sh"), &["-c", &zip], &place);
+    for name in ["weft", "weft-sql"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_weft"), place.path(name)).expect("a link");
+    }
+    let variables = [
+        format!("WEFT={}", place.path("weft").display()),
+        format!("EXTENSION={}", extension.display()),
+        "WHEEL_LEVEL=0".into(),
+    ];
+    make("wheel-files", &place, &variables);
+    let older = [&variables[..], &["WHEEL_GLIBC=2.2".into()]].concat();
+    let refused = try_make("wheel-files", &place, &older);
+    assert!(!refused.status.success());
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("weft needs glibc 2."),
+        "{refused:?}"
+    );
+
+    let wheels = place.path("target/wheels");
+    let environment = place.path("environment");
+    let made = ["-m", "venv", environment.to_str().expect("text")];
+    run(&python, &made, &place);
+    let install = ["install", "--quiet", "--disable-pip-version-check", "--no-index"];
+    let found = ["--find-links", wheels.to_str().expect("text"), "weft-archive-sql"];
+    // The second wheel needs the first one, of the same version.
+    run(
+        &environment.join("bin/pip"),
+        &[&install[..], &found].concat(),
+        &place,
+    );
+    for command in ["weft", "weft-archive", "weft-sql"] {
+        let said = run(&environment.join("bin").join(command), &["--version"], &place);
+        assert_eq!(said.trim(), format!("weft {version}"), "{command}");
+    }
+}
+
+/// Runs `make` for a target that packs the program of these tests, and returns its output.
+fn make(target: &str, place: &Workspace, variables: &[String]) -> String {
+    let made = try_make(target, place, variables);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    String::from_utf8(made.stdout).expect("text")
+}
+
+fn try_make(target: &str, place: &Workspace, variables: &[String]) -> Output {
+    Command::new("make")
+        .arg("-C")
+        .arg(test_env::crate_dir().join("../.."))
+        .args(["-s", target])
+        .arg(format!("CARGO_TARGET_DIR={}", place.path("target").display()))
+        .args(variables)
+        .output()
+        .expect("make runs")
+}
+
+fn run(program: &Path, arguments: &[&str], place: &Workspace) -> String {
+    let output = test_env::command(program, &place.path("home"))
+        .current_dir(place.path(""))
+        .args(arguments)
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}: {output:?}", program.display());
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }

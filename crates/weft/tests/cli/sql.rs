@@ -23,7 +23,7 @@ fn a_missing_program_is_told_with_how_to_build_it() {
     let wrong = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{wrong}");
     assert!(
-        wrong.contains("make sql") && wrong.contains("make install"),
+        wrong.contains("make sql") && wrong.contains("weft-archive[sql]"),
         "{wrong}"
     );
     assert_eq!(wrong.lines().count(), 1, "{wrong}");

@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::finding::Finding;
 use crate::context::Context;
-use crate::sql_program::{self, PROGRAM};
+use crate::sql_program::{self, HOW_TO_GET_IT, PROGRAM};
 use crate::units::{bytes, count};
 
 /// Limit on open files below which a serving process may run out: 1,024 connections plus the tables
@@ -55,7 +55,7 @@ fn sql() -> Finding {
     let Some(program) = sql_program::find() else {
         return Finding::ok(
             of,
-            format!("{PROGRAM} is not installed; weft sql needs it (make sql builds it)"),
+            format!("{PROGRAM} is not installed; weft sql needs it: {HOW_TO_GET_IT}"),
         );
     };
     let path = program.display();

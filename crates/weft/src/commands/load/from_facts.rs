@@ -14,7 +14,7 @@ use super::Args;
 use crate::ask;
 use crate::context::Context;
 use crate::outcome::{NotFound, Outcome, WrongUse};
-use crate::sql_program::{self, PROGRAM};
+use crate::sql_program::{self, HOW_TO_GET_IT, PROGRAM};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::units::{count, counted, duration_ms};
@@ -133,7 +133,7 @@ impl Export {
     fn start(tables: &Path, context: &Context) -> anyhow::Result<Export> {
         let program = sql_program::find().ok_or_else(|| {
             NotFound(format!(
-                "--from-facts requires the program {PROGRAM}: build it with make sql"
+                "--from-facts requires the program {PROGRAM}: {HOW_TO_GET_IT}"
             ))
         })?;
         let mut command = Command::new(&program);

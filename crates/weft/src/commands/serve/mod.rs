@@ -20,7 +20,7 @@ use crate::gateway::{Gateway, GatewayArgs};
 use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::remote_inputs::PROGRAM as CACHE_PROGRAM;
 use crate::s3_server::{KEYS_FILE, S3Server, S3ServerArgs};
-use crate::sql_program::{PROGRAM, SqlProgram};
+use crate::sql_program::{HOW_TO_GET_IT, PROGRAM, SqlProgram};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::store_args::{ClusterArgs, parse_volume};
@@ -239,7 +239,7 @@ fn start(
     };
     if args.flight.is_some() && sql.is_none() {
         return Err(NotFound(format!(
-            "--flight requires the program {PROGRAM}: build it with make sql"
+            "--flight requires the program {PROGRAM}: {HOW_TO_GET_IT}"
         ))
         .into());
     }

@@ -1,4 +1,4 @@
-"""``python -m weft.spark``: loads and views on a cluster."""
+"""``python -m weft_archive.spark``: loads and views on a cluster."""
 
 import argparse
 import json
@@ -8,11 +8,11 @@ from typing import List, Optional
 
 EXAMPLES = """\
 examples:
-  python -m weft.spark --base /data/web --master 'local[4]' --views crawls/*.warc.gz
-  python -m weft.spark --base s3a://bucket/web --master spark://host:7077 \\
+  python -m weft_archive.spark --base /data/web --master 'local[4]' --views crawls/*.warc.gz
+  python -m weft_archive.spark --base s3a://bucket/web --master spark://host:7077 \\
       --prefix s3a://commoncrawl/ warc.paths.gz
-  python -m weft.spark --base /data/web --views                  # no new inputs: only the views
-  spark-submit --packages io.delta:delta-spark_4.1_2.13:4.1.0 job.py ...     # job.py calls weft.spark.__main__.main()
+  python -m weft_archive.spark --base /data/web --views                  # no new inputs: only the views
+  spark-submit --packages io.delta:delta-spark_4.1_2.13:4.1.0 job.py ...     # job.py calls weft_archive.spark.__main__.main()
 
 Inputs are the same as for weft load (files, folders, patterns, path lists, addresses), and s3a:// addresses.
 Running the same command again adds nothing, or continues an interrupted load. Only one job at a time may write
@@ -24,7 +24,7 @@ exit codes: 0 success; 1 losses or failure; 2 usage error
 
 def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m weft.spark",
+        prog="python -m weft_archive.spark",
         description="Load web archives into Delta tables with Spark, each input exactly once, and compute views of them.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -47,9 +47,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
         parser.error("--batch-inputs must be at least 1")
     conf = dict(pair.partition("=")[::2] for pair in args.conf)
     try:
-        from weft.spark import WrongUse, compute_views, load, session
+        from weft_archive.spark import WrongUse, compute_views, load, session
     except ImportError as error:
-        print(f"error: {error}; pip install 'weft[spark]'", file=sys.stderr)
+        print(f"error: {error}; pip install 'weft-archive[spark]'", file=sys.stderr)
         return 2
 
     begun = time.monotonic()

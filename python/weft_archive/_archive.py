@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 from pathlib import Path
 from typing import Any, Iterator, List, Optional
@@ -12,13 +13,13 @@ import pyarrow
 import pyarrow.dataset
 import pyarrow.ipc
 
-from weft import _weft
+from weft_archive import _weft
 
 
 class Archive:
     """An open archive. Answers equal those of the program with ``--json``, as dictionaries.
 
-    Methods raise :class:`weft.Error` if a query fails; its second argument is ``not_found``, ``bad_request``,
+    Methods raise :class:`weft_archive.Error` if a query fails; its second argument is ``not_found``, ``bad_request``,
     ``unavailable`` or ``internal``.
     """
 
@@ -26,7 +27,7 @@ class Archive:
         self._archive = _weft.Archive(os.fspath(folder))
 
     def __repr__(self) -> str:
-        return f"weft.open({str(self.folder)!r})"
+        return f"weft_archive.open({str(self.folder)!r})"
 
     @property
     def folder(self) -> Path:
@@ -61,7 +62,7 @@ class Archive:
     def facts(self) -> "Facts":
         """Returns the archive's tables of all captures and links.
 
-        Raises :class:`weft.Error` if it keeps no facts.
+        Raises :class:`weft_archive.Error` if it keeps no facts.
         """
         place = self.status()["facts_place"]
         if place == "none":
@@ -71,8 +72,8 @@ class Archive:
     def sql(self, query: str) -> pyarrow.Table:
         """Runs an SQL query over the archive's tables and views, and returns its rows.
 
-        The program ``weft-sql`` runs it: the one named by the variable ``WEFT_SQL``, else the one next to ``weft``, else
-        the one on ``PATH``. Raises ``FileNotFoundError`` if there is none, and ``ValueError`` with the program's message if
+        The program ``weft-sql`` runs it: the one named by the variable ``WEFT_SQL``, else the one that pip installed
+        (``weft-archive[sql]``), else the one next to ``weft``, else the one on ``PATH``. Raises ``FileNotFoundError`` if there is none, and ``ValueError`` with the program's message if
         the query fails.
         """
         command = [_sql_program(), "--archive", str(self.folder), "--format", "arrow", query]
@@ -101,15 +102,19 @@ def _sql_program() -> str:
     named = os.environ.get("WEFT_SQL")
     if named:
         return named
+    # The environment of this interpreter need not be on PATH.
+    candidates = [Path(sysconfig.get_path("scripts"), "weft-sql")]
     weft = shutil.which("weft")
     if weft is not None:
-        beside = Path(weft).resolve().with_name("weft-sql")
-        if os.access(beside, os.X_OK):
-            return str(beside)
+        candidates.append(Path(weft).resolve().with_name("weft-sql"))
+    for candidate in candidates:
+        if os.access(candidate, os.X_OK):
+            return str(candidate)
     found = shutil.which("weft-sql")
     if found is None:
         raise FileNotFoundError(
-            "the program weft-sql is not on PATH: build it (make sql), or set WEFT_SQL to its path"
+            "the program weft-sql is not on PATH: install it (pip install 'weft-archive[sql]'), build it (make sql), or set "
+            "WEFT_SQL to its path"
         )
     return found
 
@@ -160,7 +165,7 @@ class FactsTable:
         try:
             import deltalake
         except ImportError as error:
-            raise ImportError("this needs the package deltalake: pip install 'weft[facts]'") from error
+            raise ImportError("this needs the package deltalake: pip install 'weft-archive[facts]'") from error
         return deltalake.DeltaTable(str(self.folder))
 
     def files(self) -> List[str]:

@@ -3,11 +3,11 @@
 ``captures``, ``links``, ``texts`` and ``quarantine`` read WARC, ARC, WAT and WET files as Arrow record batches, with the
 reader and extraction of the program ``weft``::
 
-    import weft
-    weft.captures("crawl.warc.gz").read_pandas()
+    import weft_archive
+    weft_archive.captures("crawl.warc.gz").read_pandas()
 
-``open`` opens an archive that ``weft load`` created: queries, tables, SQL. ``weft.spark`` loads inputs on a cluster, without
-an archive.
+``open`` opens an archive that ``weft load`` created: queries, tables, SQL. ``weft_archive.spark`` loads inputs on a cluster,
+without an archive.
 """
 
 import os
@@ -16,8 +16,8 @@ from typing import Literal, Union
 
 import pyarrow
 
-from weft._archive import Archive, Facts, FactsTable
-from weft._weft import Error, Stream, __version__
+from weft_archive._archive import Archive, Facts, FactsTable
+from weft_archive._weft import Error, Stream, __version__
 
 __all__ = [
     "Archive",
@@ -74,7 +74,7 @@ def stream(
 ) -> Stream:
     """Returns the same rows through Arrow's PyCapsule interface. They can be read any number of times.
 
-    Polars, DuckDB, pandas and others accept it directly: ``polars.DataFrame(weft.stream("crawl.warc.gz", table="links"))``.
+    Polars, DuckDB, pandas and others accept it directly: ``polars.DataFrame(weft_archive.stream("x.warc.gz", table="links"))``.
     """
     if not inputs:
         raise TypeError("name at least one input")
@@ -84,8 +84,8 @@ def stream(
 def open(folder: Input = "weft-archive") -> Archive:
     """Opens an archive for queries.
 
-    If another process has it open (``weft serve``, a load), that process answers. Raises :class:`weft.Error` if the
-    archive does not exist.
+    If another process has it open (``weft serve``, a load), that process answers. Raises :class:`weft_archive.Error` if
+    the archive does not exist.
     """
     return Archive(folder)
 

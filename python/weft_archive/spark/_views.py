@@ -14,10 +14,10 @@ from typing import Callable, Collection, Dict, List, Optional, Sequence
 
 from pyspark.sql import SparkSession
 
-from weft import _weft
-from weft.spark._session import ours
-from weft.spark._tables import Tables
-from weft.spark._wrong_use import WrongUse
+from weft_archive import _weft
+from weft_archive.spark._session import ours
+from weft_archive.spark._tables import Tables
+from weft_archive.spark._wrong_use import WrongUse
 
 _STAGING = ("staging", "views")
 

@@ -1,4 +1,4 @@
-"""The extension module. Use the package ``weft``."""
+"""The extension module. Use the package ``weft_archive``."""
 
 from typing import Iterator, List, Optional, Sequence, Tuple
 

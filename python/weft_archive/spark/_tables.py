@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from weft.spark._read import TABLES, table_schema
-from weft.spark._wrong_use import WrongUse
+from weft_archive.spark._read import TABLES, table_schema
+from weft_archive.spark._wrong_use import WrongUse
 
 
 #: Identifies our commits among those of other writers.

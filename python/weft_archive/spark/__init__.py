@@ -4,19 +4,19 @@ The rows equal those of ``weft load``: each task reads one input with the progra
 scheduling, the retries and the shuffles. A base address has the tables ``captures``, ``links``, ``quarantine``, ``ledger``
 and ``views/NAME``. docs/scale.md explains how to run it::
 
-    python -m weft.spark --base s3a://bucket/web --master spark://host:7077 --views crawls/
+    python -m weft_archive.spark --base s3a://bucket/web --master spark://host:7077 --views crawls/
 
 From Python::
 
-    from weft.spark import compute_views, load, session
+    from weft_archive.spark import compute_views, load, session
     spark = session("local[2]")
     load(spark, "/data/web", ["crawls/"])
     compute_views(spark, "/data/web")
 """
 
-from weft.spark._load import Summary, load
-from weft.spark._session import session
-from weft.spark._views import compute_views
-from weft.spark._wrong_use import WrongUse
+from weft_archive.spark._load import Summary, load
+from weft_archive.spark._session import session
+from weft_archive.spark._views import compute_views
+from weft_archive.spark._wrong_use import WrongUse
 
 __all__ = ["Summary", "WrongUse", "compute_views", "load", "session"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Iterator, List, Optional, Sequence
 from urllib.parse import urlsplit
 
-from weft import _weft
-from weft.spark._wrong_use import WrongUse
+from weft_archive import _weft
+from weft_archive.spark._wrong_use import WrongUse
 
 #: Schemes of S3 in Hadoop. The reader calls them ``s3``.
 _S3 = ("s3a", "s3n")

@@ -9,11 +9,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from weft.spark._inputs import Found, find
-from weft.spark._read import TABLES, reader, staging_schema
-from weft.spark._session import ours
-from weft.spark._tables import BATCHES, LEDGER, Tables
-from weft.spark._wrong_use import WrongUse
+from weft_archive.spark._inputs import Found, find
+from weft_archive.spark._read import TABLES, reader, staging_schema
+from weft_archive.spark._session import ours
+from weft_archive.spark._tables import BATCHES, LEDGER, Tables
+from weft_archive.spark._wrong_use import WrongUse
 
 #: Default number of inputs per batch. All rows of a batch are staged before they are appended.
 BATCH_INPUTS = 1_000

@@ -13,8 +13,8 @@ from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, T
 
 import pyarrow as pa
 
-from weft import _weft
-from weft.spark._inputs import Found, is_read_by_us
+from weft_archive import _weft
+from weft_archive.spark._inputs import Found, is_read_by_us
 
 
 @dataclass(frozen=True)
