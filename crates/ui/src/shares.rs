@@ -62,7 +62,7 @@ pub fn columns(name: &str, shares: &[Share]) -> Markup {
                     @if let [first, .., last] = shares { span { (first.year) } span { (last.year) } }
                 }
             }
-            @if shares.iter().any(Share::is_of_few) { p.soft { "Outlines: years with fewer than " (FEW) "." } }
+            @if shares.iter().any(Share::is_of_few) { p.soft { "Outlines: shares of fewer than " (FEW) "." } }
             @if shares.len() > OPEN_YEARS {
                 details { summary { "Figures of each year" } (figures(shares)) }
             } @else {
@@ -104,7 +104,7 @@ mod tests {
             "<rect class=\"column\"",
             "<span class=\"amount\">1 of 2</span>",
             "<span class=\"amount\">500 of 1,000</span>",
-            "years with fewer than 30",
+            "shares of fewer than 30",
         ] {
             assert!(html.contains(part), "{part} is not in {html}");
         }

@@ -132,14 +132,12 @@ pub(super) async fn live(context: Context) -> PageResult {
 /// Shows loads: failures first, then those that run and wait, in the order in which they run.
 fn live_part(all: &[JobBody]) -> Markup {
     let mut jobs: Vec<&JobBody> = all.iter().collect();
-    jobs.sort_by_key(|job| match job.state {
-        JobState::Failed | JobState::Interrupted => (0, u64::MAX - job.id),
-        JobState::Running => (1, job.id),
-        JobState::Queued => (2, job.id),
-        JobState::Done | JobState::Cancelled => (3, u64::MAX - job.id),
+    jobs.sort_by_key(|job| match urgency(job) {
+        urgency @ (Urgency::Failed | Urgency::Ended) => (urgency, u64::MAX - job.id),
+        urgency => (urgency, job.id),
     });
     let (ended, active): (Vec<&JobBody>, Vec<&JobBody>) =
-        jobs.into_iter().partition(|job| is_shown_late(job));
+        jobs.into_iter().partition(|job| urgency(job) == Urgency::Ended);
     html! {
         @if all.is_empty() {
             p.soft { "No loads yet. On the archive's machine, run: " code { "weft load INPUT\u{2026}" } }
@@ -149,9 +147,23 @@ fn live_part(all: &[JobBody]) -> Markup {
     }
 }
 
-/// Returns whether a load needs no attention.
-fn is_shown_late(job: &JobBody) -> bool {
-    matches!(job.state, JobState::Done | JobState::Cancelled)
+/// How soon somebody should look at a load; the most urgent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    Failed,
+    Running,
+    Queued,
+    Ended,
+}
+
+fn urgency(job: &JobBody) -> Urgency {
+    match job.state {
+        JobState::Running => Urgency::Running,
+        JobState::Queued => Urgency::Queued,
+        JobState::Failed | JobState::Interrupted => Urgency::Failed,
+        JobState::Done | JobState::Cancelled if job.inputs_failed > 0 => Urgency::Failed,
+        JobState::Done | JobState::Cancelled => Urgency::Ended,
+    }
 }
 
 /// Shows one load: its progress and what it waits for, or how it ended. `all` are all loads.
@@ -401,10 +413,13 @@ mod tests {
             job(4, JobState::Running),
             job(3, JobState::Done),
             job(2, JobState::Failed),
-            job(1, JobState::Done),
+            JobBody {
+                inputs_failed: 1,
+                ..job(1, JobState::Done)
+            },
         ];
         let html = live_part(&jobs).into_string();
-        let places = [2, 4, 5, 6, 3, 1].map(|id| html.find(&format!("<h3>Load {id} ")));
+        let places = [2, 1, 4, 5, 6, 3].map(|id| html.find(&format!("<h3>Load {id} ")));
         assert!(
             places.is_sorted() && !places.contains(&None),
             "{places:?}: {html}"

@@ -119,7 +119,7 @@ fn drawn(rows: &[TrendRow], first: u64, last: u64) -> Markup {
     let has_few = series.iter().any(|one| one.uncertain.iter().any(Option::is_some));
     html! {
         (series::years("Per 1,000 versions of the year", first, &series))
-        @if has_few { p.soft { "Years with fewer than " (FEW) " versions are drawn as single dashes: their shares are uncertain." } }
+        @if has_few { p.soft { "Years with fewer than " (FEW) " versions are drawn as faint dashes: their shares are uncertain." } }
     }
 }
 

@@ -128,6 +128,7 @@ fn bar(page: &PageBody, calendar: &CalendarBody, capture: &CdxRow, shown: &Addre
     let at = At::exactly(capture);
     html! {
         div.replay-bar {
+            h1.hidden { "Archived page " (parts::url_text(&capture.url)) }
             (neighbours(calendar, &shown.url))
             details {
                 summary { (parts::time(&capture.fetch_time)) " \u{b7} " (parts::url_text(&capture.url)) }
