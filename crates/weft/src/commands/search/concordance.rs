@@ -21,6 +21,8 @@ const SIDE_COLUMNS_MIN: usize = 12;
 
 /// Flags of a concordance.
 #[derive(Debug, clap::Args)]
+// The flags of `weft search` have a group of this name already.
+#[group(skip)]
 pub(super) struct Args {
     /// Show every match with the words around it (keyword in context); --limit counts lines
     #[arg(long, conflicts_with_all = ["explain", "facets", "per_site", "distinct", "near", "prefer", "export"])]

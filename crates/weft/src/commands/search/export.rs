@@ -23,6 +23,8 @@ const NAMED_MAX: usize = 10;
 
 /// Flags of an export.
 #[derive(Debug, clap::Args)]
+// The flags of `weft search` have a group of this name already.
+#[group(skip)]
 pub(super) struct Args {
     /// Write all results instead of one page of them: jsonl, csv, parquet, cdxj (their captures),
     /// warc (their records)
