@@ -40,6 +40,8 @@ const TOLD_EVERY_RECORDS: u64 = 10_000;
 
 /// Flags for inputs of Common Crawl.
 #[derive(Debug, clap::Args)]
+// `Args` is the group of the command's own flags.
+#[group(skip)]
 pub(super) struct Args {
     /// For cc: crawls: captures of URLs that begin with this; *.example.com selects a domain
     #[arg(long = "match", value_name = "URL", help_heading = "Common Crawl")]
