@@ -13,6 +13,8 @@ const HITS_AT_ONCE: usize = 1000;
 
 /// Flags for exporting the results of a search.
 #[derive(Debug, clap::Args)]
+// The flags of `weft export` have a group of this name already.
+#[group(skip)]
 pub(super) struct Args {
     /// With QUERY: only the pages, without the resources that a browser loads for them
     #[arg(long, requires = "query")]
