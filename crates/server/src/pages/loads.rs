@@ -54,14 +54,12 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let jobs = optional(jobs).map(|jobs| jobs.rows);
     let quarantined = optional(status).map(|status| status.quarantined);
     let is_first = state.is_none() && after.is_none();
-    let failed = match is_first {
+    let failed = if is_first {
         // The page does without this part if it cannot be read.
-        true => context
-            .archive
-            .ask(ledger(Some(LedgerState::Failed), None))
-            .await
-            .ok(),
-        false => None,
+        let failed = context.archive.ask(ledger(Some(LedgerState::Failed), None));
+        failed.await.ok()
+    } else {
+        None
     };
     let failed = failed.map(|failed| failed.body);
     let address = |state: Option<&str>, after: Option<&str>| {
