@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use anyhow::{anyhow, ensure};
 use archive::question::{Answer, Ask, Body};
 use archive::{Archive, DocumentScope, OpenSettings};
 use inputs::{path_of, path_text};
@@ -99,74 +98,4 @@ pub(crate) fn path_or_escaped(typed: &OsStr, here: &Path) -> String {
 /// Returns whether anything exists at the path, even a dangling link.
 fn path_exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
-}
-
-/// Parses a time to the millisecond: the formats of [`parse_time`], 17 digits, or a date with a
-/// fraction of a second.
-pub(crate) fn parse_moment(text: &str) -> anyhow::Result<String> {
-    let text = text.trim();
-    if (15..=17).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(text.to_owned());
-    }
-    let mut digits = parse_time(text)?;
-    let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
-    // Only a full time can have a fraction: in "2014.5" it is dropped.
-    if digits.len() == 14 {
-        digits.extend(fraction.chars().take_while(char::is_ascii_digit).take(3));
-    }
-    Ok(digits)
-}
-
-/// Parses a time on the command line: 1 to 14 digits, or a date such as `2014-01-26` or
-/// `2014-01-26T20:06:24Z`. Returns the digits.
-pub(crate) fn parse_time(text: &str) -> anyhow::Result<String> {
-    let text = text.trim();
-    let seconds = text.split('.').next().unwrap_or_default();
-    let known = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | 't' | 'Z' | 'z' | ' ');
-    let digits: String = seconds.chars().filter(char::is_ascii_digit).collect();
-    ensure!(
-        (1..=14).contains(&digits.len()) && seconds.chars().all(known),
-        "expected 1 to 14 digits (2014, 20140126, 20140126200624) or a date (2014-01-26)"
-    );
-    Ok(digits)
-}
-
-/// Parses a date or a prefix of one and returns its digits. Fails if the date does not exist.
-pub(crate) fn parse_date(text: &str) -> anyhow::Result<String> {
-    format::date::digits_of_text(text.trim()).ok_or_else(|| {
-        anyhow!("expected a date or its beginning: 2014, 2014-01, 2014-01-26 or 20140126200624")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{parse_moment, parse_time};
-
-    #[test]
-    fn moments_have_milliseconds() {
-        for (text, digits) in [
-            ("20140126200624123", "20140126200624123"),
-            ("2014-01-26T20:06:24.123456Z", "20140126200624123"),
-            ("2014-01-26T20:06:24.5Z", "201401262006245"),
-            ("2014-01-26", "20140126"),
-        ] {
-            assert_eq!(parse_moment(text).unwrap(), digits);
-        }
-        assert!(parse_moment("201401262006241234").is_err());
-    }
-
-    #[test]
-    fn times_are_digits_or_dates() {
-        let good = [
-            ("2014", "2014"),
-            ("2014-01-26", "20140126"),
-            ("2014-01-26T20:06:24.123Z", "20140126200624"),
-        ];
-        for (text, digits) in good {
-            assert_eq!(parse_time(text).unwrap(), digits);
-        }
-        for text in ["", "yesterday", "123456789012345", "2014/01/26"] {
-            assert!(parse_time(text).is_err(), "{text}");
-        }
-    }
 }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use access::Groups;
-use anyhow::ensure;
 use clap::ArgAction;
+use clap::builder::TypedValueParser;
 
+use crate::flag_values::value;
 use crate::remote_inputs::RemoteInputs;
 use crate::stdout::Out;
 use crate::style::Style;
@@ -34,7 +35,7 @@ pub(crate) struct GlobalArgs {
         global = true,
         env = "WEFT_MEMORY",
         value_name = "BYTES",
-        value_parser = parse_memory,
+        value_parser = memory(),
         hide_env_values = true,
         hide_short_help = true
     )]
@@ -85,14 +86,12 @@ fn parse_groups(text: &str) -> Result<Groups, std::convert::Infallible> {
     Ok(Groups::listed(text))
 }
 
-fn parse_memory(text: &str) -> anyhow::Result<u64> {
-    let bytes = units::parse_bytes(text)?;
-    ensure!(
-        bytes >= archive::MEMORY_SIZE_BYTES_MIN,
-        "{text:?} is too little: an archive needs at least {}",
-        units::bytes(archive::MEMORY_SIZE_BYTES_MIN)
-    );
-    Ok(bytes)
+fn memory() -> impl TypedValueParser<Value = u64> {
+    let least = archive::MEMORY_SIZE_BYTES_MIN;
+    let takes = format!("a size of at least {}", units::bytes(least));
+    value(takes, "512M or 2G", move |text| {
+        units::parse_bytes(text).ok().filter(|bytes| *bytes >= least)
+    })
 }
 
 impl Context {

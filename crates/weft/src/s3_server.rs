@@ -11,7 +11,7 @@ use store::RequestCount;
 
 use listen::ListenAddress;
 
-use crate::flag_values::positive;
+use crate::flag_values::{whole, whole_from};
 use crate::style::shell_word;
 
 /// Name of the keys file if no flag names one.
@@ -67,21 +67,21 @@ pub(crate) struct S3ServerArgs {
     s3_log_format: LogFormat,
 
     /// Maximum number of connections to --s3; further ones wait
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive, help_heading = "S3")]
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = whole_from(1_usize, 1024), help_heading = "S3", hide_short_help = true)]
     s3_connections_max: usize,
 
     /// Maximum number of connections per address without a signed request; further ones are closed.
     /// Behind a proxy all share its address
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = positive, help_heading = "S3")]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = whole_from(1_usize, 1024), help_heading = "S3", hide_short_help = true)]
     s3_connections_per_address: usize,
 
     /// Part of --s3-connections-max reserved for clients with a recent signed request [default: a
     /// quarter]
-    #[arg(long, value_name = "N", help_heading = "S3")]
+    #[arg(long, value_name = "N", help_heading = "S3", hide_short_help = true, value_parser = whole_from(0_usize, 256))]
     s3_connections_reserved: Option<usize>,
 
     /// Close a connection without any signed request after this many seconds of inactivity
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "S3")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = whole(1_u64..=3600, 10), help_heading = "S3", hide_short_help = true)]
     s3_stranger_seconds: u64,
 }
 

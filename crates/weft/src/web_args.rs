@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use listen::ListenAddress;
 use server::{GroupsHeader, Posts, ReplaySettings, ServerSettings};
 
-use crate::flag_values::positive;
+use crate::flag_values::{whole, whole_from};
 
 /// Flags of `weft serve` for the web port.
 #[derive(Debug, Clone, clap::Args)]
@@ -42,12 +42,12 @@ pub(crate) struct WebArgs {
     no_replay: bool,
 
     /// Maximum number of connections; further ones wait
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive, help_heading = "Web")]
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = whole_from(1_usize, 1024), help_heading = "Web", hide_short_help = true)]
     connections_max: usize,
 
     /// Maximum number of connections per address; further ones are closed. Behind a proxy all share
     /// its address
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = positive, help_heading = "Web")]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = whole_from(1_usize, 1024), help_heading = "Web", hide_short_help = true)]
     connections_per_address: usize,
 
     /// Header in which a proxy names the groups of the user; trusted only from addresses in
@@ -89,7 +89,7 @@ pub(crate) struct WebArgs {
     posts_group: Vec<String>,
 
     /// Close a connection that has not sent a complete first request within this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Web")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = whole(1_u64..=3600, 10), help_heading = "Web", hide_short_help = true)]
     first_request_seconds: u64,
 }
 

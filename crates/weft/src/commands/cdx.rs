@@ -9,7 +9,7 @@ use clap::builder::TypedValueParser;
 
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::{choice, described};
+use crate::flag_values::{choice, described, time, whole_from};
 use crate::outcome::{NotFound, Outcome};
 
 const EXAMPLES: &str = "\
@@ -32,10 +32,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TYPE", value_parser = match_types())]
     match_type: Option<MatchType>,
     /// Captures from this time on, inclusive (2014, 20140126, 2014-01-26)
-    #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = time())]
     from: Option<String>,
     /// Captures up to this time, inclusive; 2014 means to the end of 2014
-    #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = time())]
     to: Option<String>,
     /// Only captures of this collection
     #[arg(long, value_name = "NAME")]
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIELD", value_parser = Collapse::read)]
     collapse: Vec<Collapse>,
     /// Nearest to this time first (one URL)
-    #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = time())]
     closest: Option<String>,
     /// Newest first
     #[arg(long, conflicts_with = "closest")]
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "NAMES", default_value_t = InputNames::Base)]
     filenames: InputNames,
     /// At most this many captures [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole_from(1_u64, 20))]
     limit: Option<u64>,
 }
 

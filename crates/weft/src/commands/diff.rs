@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use anyhow::anyhow;
 use archive::question::{Diff, DiffBody, DiffChange, DiffVersion};
 
 use crate::ask;
 use crate::context::Context;
+use crate::flag_values::date;
 use crate::outcome::Outcome;
 use crate::stdout::Out;
 use crate::style::{clean, clean_lines};
@@ -27,19 +27,11 @@ pub(crate) struct Args {
     /// URL or URL key
     url: String,
     /// Old version, by time [default: the one before the new version]
-    #[arg(long, value_name = "TIME", value_parser = digits)]
+    #[arg(long, value_name = "TIME", value_parser = date())]
     from: Option<String>,
     /// New version, by time [default: the newest]
-    #[arg(long, value_name = "TIME", value_parser = digits)]
+    #[arg(long, value_name = "TIME", value_parser = date())]
     to: Option<String>,
-}
-
-/// Parses a time into digits.
-pub(super) fn digits(text: &str) -> anyhow::Result<String> {
-    let digits = format::date::digits_of_text(text);
-    digits.ok_or_else(|| {
-        anyhow!("expected a time or its beginning, such as 2012, 2012-06, 2012-06-01 or 20120601103000")
-    })
 }
 
 /// Runs `weft diff`.

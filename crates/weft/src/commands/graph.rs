@@ -11,9 +11,9 @@ use export::{Graph, GraphBuilder, GraphFormat, GraphSelection, GraphTotals};
 use serde::Serialize;
 
 use super::search::export::bar;
-use crate::ask::{self, parse_date};
+use crate::ask;
 use crate::context::Context;
-use crate::flag_values::{one_of, positive};
+use crate::flag_values::{date, one_of, whole_from};
 use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::PartFile;
 use crate::stop::Stop;
@@ -41,19 +41,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT", default_value = "domain", value_parser = one_of(GraphBy::ALL, GraphBy::name), hide_possible_values = true)]
     by: GraphBy,
     /// Only links of pages captured at or after this time
-    #[arg(long, value_name = "TIME", value_parser = parse_date)]
+    #[arg(long, value_name = "TIME", value_parser = date())]
     from: Option<String>,
     /// Only links of pages captured at or before this time; 2014 means its end
-    #[arg(long, value_name = "TIME", value_parser = parse_date)]
+    #[arg(long, value_name = "TIME", value_parser = date())]
     to: Option<String>,
     /// Only links of pages in this collection
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
     /// Drop edges with fewer links
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole_from(0_u64, 10))]
     min_links: u64,
     /// Only the N nodes with the most links from and to others, and the edges among them
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = whole_from(1_usize, 100))]
     top: Option<usize>,
     /// File to write; an existing one is not overwritten
     #[arg(long, short, value_name = "FILE")]

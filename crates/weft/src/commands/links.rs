@@ -7,6 +7,7 @@ use export::LinksCsv;
 
 use crate::ask;
 use crate::context::Context;
+use crate::flag_values::date;
 use crate::outcome::Outcome;
 use crate::paging::{self, Paging, url_or_key};
 use crate::style::shell_word;
@@ -33,7 +34,7 @@ pub(crate) struct InlinksArgs {
     /// Target URL, or its key
     url: String,
     /// Links from the page versions that were current at the end of this time
-    #[arg(long, value_name = "TIME", value_parser = super::diff::digits, conflicts_with = "ever")]
+    #[arg(long, value_name = "TIME", value_parser = date(), conflicts_with = "ever")]
     at: Option<String>,
     /// Links from all versions of the pages
     #[arg(long)]

@@ -3,10 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use clap::builder::TypedValueParser;
 use generate::pack::{self, Error, Report, Settings};
 
 use crate::context::Context;
 use crate::exit::print_error;
+use crate::flag_values::value;
 use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::{bytes, counted};
@@ -28,8 +30,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL")]
     url_prefix: String,
     /// Date of all records [default: when each file was last modified]
-    #[arg(long, value_name = "TIME")]
-    date: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = date_ms())]
+    date: Option<i64>,
     /// File to write: gzip-compressed, or plain if its name ends in .warc
     out: PathBuf,
 }
@@ -38,7 +40,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let settings = Settings {
         url_prefix: args.url_prefix.clone(),
-        date_ms: args.date.as_deref().map(date_ms).transpose()?,
+        date_ms: args.date,
     };
     let report = pack::write(&args.dir, &args.out, &settings).map_err(|error| match error {
         Error::Prefix(_) => anyhow::Error::new(WrongUse(error.to_string())),
@@ -64,12 +66,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     })
 }
 
-fn date_ms(text: &str) -> Result<i64, WrongUse> {
-    let date = warc::parse_date(text).map(|date| date.ms);
-    date.ok_or_else(|| {
-        WrongUse(format!(
-            "date is {text:?}, expected a time such as 2024-05-18T02:00:00Z"
-        ))
+fn date_ms() -> impl TypedValueParser<Value = i64> {
+    value("a time", "2024-05-18T02:00:00Z", |text| {
+        warc::parse_date(text).map(|date| date.ms)
     })
 }
 

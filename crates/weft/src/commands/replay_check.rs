@@ -8,6 +8,7 @@ use server::{CheckedPage, CheckedPart, check_page};
 
 use crate::ask;
 use crate::context::Context;
+use crate::flag_values::moment;
 use crate::outcome::Outcome;
 use crate::stop::Stop;
 use crate::style::clean;
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     /// URL of the page
     url: String,
     /// Capture nearest to this time [default: the current version]
-    #[arg(long, value_name = "TIME", value_parser = ask::parse_moment)]
+    #[arg(long, value_name = "TIME", value_parser = moment())]
     at: Option<String>,
     /// List present parts too
     #[arg(long)]

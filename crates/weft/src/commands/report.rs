@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use archive::question::{Answer, Report, ReportBody};
 
-use crate::ask::{self, parse_date};
+use crate::ask;
 use crate::context::Context;
+use crate::flag_values::date;
 use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::PartFile;
 use crate::style::clean;
@@ -35,10 +36,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
     /// Only captures at or after this time
-    #[arg(long, value_name = "TIME", value_parser = parse_date)]
+    #[arg(long, value_name = "TIME", value_parser = date())]
     from: Option<String>,
     /// Only captures at or before this time; 2014 means its end
-    #[arg(long, value_name = "TIME", value_parser = parse_date)]
+    #[arg(long, value_name = "TIME", value_parser = date())]
     to: Option<String>,
     /// Write a self-contained HTML page
     #[arg(long, requires = "output")]

@@ -7,7 +7,7 @@ use generate::synth::{self, Error, Format, Report, Settings};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::context::Context;
-use crate::flag_values::choice;
+use crate::flag_values::{choice, whole, whole_from};
 use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::{bytes, count, counted};
@@ -24,19 +24,19 @@ The same number of pages, seed and share of re-crawls give the same bytes on eve
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Number of page visits, including re-crawls
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(1_u64..=1 << 32, 10_000))]
     pages: u64,
     /// Random seed; each seed gives a different web
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = whole_from(0_u64, 1))]
     seed: u64,
     /// Format: responses with HTML, or their metadata in Common Crawl's form
     #[arg(long, default_value = "warc", value_parser = choice([("warc", Format::Warc), ("wat", Format::Wat)]))]
     format: Format,
     /// Number of visits per thousand that re-crawl an earlier page, with some links changed
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole(0_u64..=900, 100))]
     recrawls_permille: u64,
     /// Number of files to write; several are numbered: web-00000.wat.gz and so on
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole_from(1_u64, 8))]
     files: u64,
     /// File to write
     out: PathBuf,

@@ -73,7 +73,7 @@ fn wrong_use_writes_nothing() {
         (vec!["graph", "-o", "x.txt"], ".gexf, .graphml, .parquet or .csv"),
         (
             vec!["graph", "-o", "x.csv", "--from", "2012-13"],
-            "expected a date",
+            "--from takes a date",
         ),
         (vec!["graph", "-o", "x.csv", "--by", "page"], "domain"),
         (vec!["graph"], "--output"),

@@ -119,7 +119,7 @@ fn a_page_of_html_needs_nothing_beside_it() {
             vec!["report", "--html", "-o", "x.html", "--json"],
             "cannot be used together",
         ),
-        (vec!["report", "--from", "2012-13"], "expected a date"),
+        (vec!["report", "--from", "2012-13"], "--from takes a date"),
     ] {
         let run = place.run(&arguments);
         assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stderr);

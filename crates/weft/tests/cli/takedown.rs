@@ -188,7 +188,11 @@ fn what_cannot_be_taken_down_is_told() {
     for (arguments, code, told) in [
         (&["--input", "nobody.warc"][..], 1, "no input nobody.warc"),
         (&["--undo", "7"], 1, "no takedown 7"),
-        (&["--before", "yesterday"], 2, "is not a time"),
+        (
+            &["--before", "yesterday"],
+            2,
+            "--before takes a time, such as 2009",
+        ),
         (&["--url", ""], 2, "has no URL key"),
         (&["--url", "a.org", "--before", "2014"], 2, "cannot be used with"),
     ] {

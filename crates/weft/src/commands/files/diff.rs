@@ -11,6 +11,7 @@ use ::catalogue::{ChangeKind, Progress, ReportedChange, ScanSettings, is_address
 use super::times::{moment_ms, shown_ms};
 use super::{JsonPath, display_path, open, run_interruptibly};
 use crate::context::Context;
+use crate::flag_values::whole_from;
 use crate::outcome::Outcome;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
@@ -35,13 +36,13 @@ Exit code 1: something differs, or could not be read.";
 pub(super) struct Args {
     /// Day (2026-11-01), time, or age (7d, 36h) [default: compare with the current state of the
     /// disk]
-    #[arg(value_parser = moment_ms)]
+    #[arg(value_parser = moment_ms())]
     since: Option<i64>,
     /// Only this directory and everything below it [default: every tree]
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
     /// Time limit for the first access to the disk, so that a hanging mount ends the command
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = whole_from(1_u32, 30))]
     answer_within: u32,
     /// Print only number and total size
     #[arg(long)]

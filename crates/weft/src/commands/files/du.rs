@@ -7,6 +7,7 @@ use ::catalogue::{CatalogueError, Kind, PathEntry, Usage, Visit};
 
 use super::{JsonPath, JsonUsage, display_path, number, open};
 use crate::context::Context;
+use crate::flag_values::whole_from;
 use crate::outcome::{NotFound, Outcome};
 use crate::table::{Column, Table};
 use crate::units::{bytes, count};
@@ -27,13 +28,13 @@ pub(super) struct Args {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// How many levels below the paths to show
-    #[arg(short = 'd', long, value_name = "N", default_value_t = 1)]
+    #[arg(short = 'd', long, value_name = "N", default_value_t = 1, value_parser = whole_from(0_usize, 2))]
     max_depth: usize,
     /// Show files too, not only directories
     #[arg(short, long)]
     all: bool,
     /// At most this many rows, largest first; 0 for all
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 0, value_parser = whole_from(0_usize, 20))]
     limit: usize,
 }
 

@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use ::catalogue::{Attributes, CatalogueError, Digest, Format, Kind, PathEntry, Visit};
-use anyhow::{Context as _, anyhow, bail, ensure};
+use anyhow::{Context as _, anyhow};
+use clap::builder::TypedValueParser;
 use pattern::Pattern;
 
 use super::times::{age_ms, shown_ms};
 use super::{JsonPath, display_path, open};
 use crate::context::Context;
+use crate::flag_values::{value, whole_from};
 use crate::outcome::Outcome;
 use crate::units::{bytes, parse_bytes};
 use system::users::{Names, gid, uid};
@@ -51,7 +53,7 @@ pub(super) struct Args {
     #[arg(long = "type", value_name = "TYPES", value_delimiter = ',', value_parser = kind)]
     types: Vec<Kind>,
     /// Size in bytes, or with K, M, G, T: +1G
-    #[arg(long, value_name = "[+-]SIZE", value_parser = size, allow_hyphen_values = true)]
+    #[arg(long, value_name = "[+-]SIZE", value_parser = size_range(), allow_hyphen_values = true)]
     size: Vec<Range>,
     /// Owner, by name or number
     #[arg(long, value_name = "USER", value_parser = uid)]
@@ -60,30 +62,30 @@ pub(super) struct Args {
     #[arg(long, value_name = "GROUP", value_parser = gid)]
     group: Option<u32>,
     /// Age of the content: +30d is older than 30 days, -36h younger than 36 hours
-    #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
+    #[arg(long, value_name = "[+-]AGE", value_parser = age_range(), allow_hyphen_values = true)]
     modified: Vec<Range>,
     /// Time since attributes last changed
-    #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
+    #[arg(long, value_name = "[+-]AGE", value_parser = age_range(), allow_hyphen_values = true, hide_short_help = true)]
     changed: Vec<Range>,
     /// Time since the last read
-    #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
+    #[arg(long, value_name = "[+-]AGE", value_parser = age_range(), allow_hyphen_values = true, hide_short_help = true)]
     accessed: Vec<Range>,
     /// Format, by name or by inspection of the content: warc, wacz, pdf, ... (weft files report
     /// formats lists them)
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = format)]
     format: Vec<Format>,
     /// Number of names (hard links)
-    #[arg(long, value_name = "[+-]N", value_parser = plain, allow_hyphen_values = true)]
+    #[arg(long, value_name = "[+-]N", value_parser = count_range(), allow_hyphen_values = true, hide_short_help = true)]
     links: Vec<Range>,
     /// Permission bits in octal: exactly these; with - at least these; with / any of these
-    #[arg(long, value_name = "[-/]MODE", value_parser = Permissions::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "[-/]MODE", value_parser = permissions(), allow_hyphen_values = true)]
     perm: Option<Permissions>,
     /// Time since the content was last verified; if never, or written since, it counts as older
     /// than any age
-    #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
+    #[arg(long, value_name = "[+-]AGE", value_parser = age_range(), allow_hyphen_values = true)]
     verified: Vec<Range>,
     /// Replicas of the file's copy that were intact when last read; 0 without a copy
-    #[arg(long, value_name = "[+-]N", value_parser = plain, allow_hyphen_values = true)]
+    #[arg(long, value_name = "[+-]N", value_parser = count_range(), allow_hyphen_values = true, hide_short_help = true)]
     replicas: Vec<Range>,
     /// Files whose digest changed although no write was observed
     #[arg(long)]
@@ -92,10 +94,10 @@ pub(super) struct Args {
     #[arg(long)]
     empty: bool,
     /// Skip entries above this depth
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole_from(0_usize, 1), hide_short_help = true)]
     min_depth: usize,
     /// Skip entries below this depth
-    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true, value_parser = whole_from(0_usize, 2))]
     max_depth: usize,
     /// Print raw paths, each followed by a zero byte
     #[arg(short = '0', long, conflicts_with_all = ["long", "count"])]
@@ -119,13 +121,13 @@ struct Range {
 }
 
 impl Range {
-    fn parse(text: &str, number: impl Fn(&str) -> anyhow::Result<i64>) -> anyhow::Result<Range> {
+    fn parse(text: &str, number: impl Fn(&str) -> Option<i64>) -> Option<Range> {
         match text.split_at_checked(1) {
-            Some(("+", rest)) => Ok(Range {
+            Some(("+", rest)) => Some(Range {
                 least: number(rest)?.saturating_add(1),
                 most: i64::MAX,
             }),
-            Some(("-", rest)) => Ok(Range {
+            Some(("-", rest)) => Some(Range {
                 least: i64::MIN,
                 most: number(rest)?.saturating_sub(1),
             }),
@@ -141,25 +143,33 @@ impl Range {
     }
 }
 
-fn size(text: &str) -> anyhow::Result<Range> {
-    Range::parse(text, |text| {
-        i64::try_from(parse_bytes(text)?).map_err(|_| anyhow!("{text:?} is too large"))
-    })
+fn size_range() -> impl TypedValueParser<Value = Range> {
+    value("a size, with + for larger or - for smaller", "+1G or -500k", size)
 }
 
-fn age(text: &str) -> anyhow::Result<Range> {
-    ensure!(
-        text.starts_with(['+', '-']),
-        "{text:?}: expected +{text} for older, or -{text} for younger"
-    );
-    Range::parse(text, age_ms)
+fn size(text: &str) -> Option<Range> {
+    Range::parse(text, |text| i64::try_from(parse_bytes(text).ok()?).ok())
 }
 
-fn plain(text: &str) -> anyhow::Result<Range> {
-    Range::parse(text, |text| {
-        text.parse()
-            .map_err(|_| anyhow!("{text:?}: expected a number, or +N or -N"))
-    })
+fn age_range() -> impl TypedValueParser<Value = Range> {
+    value("an age, with + for older or - for younger", "+30d or -36h", age)
+}
+
+/// Parses an age. A sign is required: nothing is exactly 30 days old.
+fn age(text: &str) -> Option<Range> {
+    text.starts_with(['+', '-']).then(|| Range::parse(text, age_ms))?
+}
+
+fn count_range() -> impl TypedValueParser<Value = Range> {
+    value(
+        "a whole number, with + for more or - for less",
+        "2, +1 or -2",
+        plain,
+    )
+}
+
+fn plain(text: &str) -> Option<Range> {
+    Range::parse(text, |text| text.parse().ok())
 }
 
 fn kind(text: &str) -> anyhow::Result<Kind> {
@@ -186,12 +196,14 @@ enum Permissions {
     Any(u16),
 }
 
+fn permissions() -> impl TypedValueParser<Value = Permissions> {
+    let takes = "permission bits in octal, with - for at least or / for any of these";
+    value(takes, "644, -022 or /111", Permissions::parse)
+}
+
 impl Permissions {
-    fn parse(text: &str) -> anyhow::Result<Permissions> {
-        let bits = |text: &str| match u16::from_str_radix(text, 8) {
-            Ok(bits) if bits <= 0o7777 => Ok(bits),
-            _ => bail!("{text:?}: expected permission bits in octal, such as 644"),
-        };
+    fn parse(text: &str) -> Option<Permissions> {
+        let bits = |text: &str| u16::from_str_radix(text, 8).ok().filter(|bits| *bits <= 0o7777);
         match text.split_at_checked(1) {
             Some(("-", rest)) => bits(rest).map(Permissions::All),
             Some(("/", rest)) => bits(rest).map(Permissions::Any),
@@ -505,8 +517,8 @@ mod tests {
         assert!(has("+1K", 1025) && !has("+1K", 1024));
         assert!(has("-1K", 1023) && !has("-1K", 1024));
         assert!(has("1K", 1024) && !has("1K", 1023));
-        assert!(age("30d").unwrap_err().to_string().contains("+30d"));
-        assert!(size("x").is_err() && plain("+").is_err() && size("").is_err());
+        assert!(age("30d").is_none() && age("+30d").is_some());
+        assert!(size("x").is_none() && plain("+").is_none() && size("").is_none());
     }
 
     #[test]
@@ -515,7 +527,7 @@ mod tests {
         assert!(fit("644", 0o644) && !fit("644", 0o664));
         assert!(fit("-600", 0o644) && !fit("-022", 0o644));
         assert!(fit("/022", 0o664) && !fit("/022", 0o644));
-        assert!(Permissions::parse("8").is_err() && Permissions::parse("77777").is_err());
+        assert!(Permissions::parse("8").is_none() && Permissions::parse("77777").is_none());
         let shown = |bits: u16| {
             mode(&Attributes {
                 mode: bits,

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use super::times::shown_ms;
 use super::{JsonPath, JsonUsage, display_path, number, open};
 use crate::context::Context;
-use crate::flag_values::positive;
+use crate::flag_values::whole_from;
 use crate::outcome::Outcome;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count};
@@ -32,7 +32,7 @@ pub(super) struct Args {
     #[arg(value_enum, value_name = "REPORT")]
     reports: Vec<Report>,
     /// Rows per report
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = positive)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = whole_from(1_usize, 50))]
     limit: usize,
 }
 

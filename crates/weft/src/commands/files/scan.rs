@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::{JsonPath, JsonUsage, create, display_path, magic_values, number, run_interruptibly};
 use crate::context::Context;
-use crate::flag_values::{choice, positive};
+use crate::flag_values::{choice, whole, whole_from};
 use crate::outcome::{Outcome, WrongUse};
 use crate::stage_table::print_stages;
 use crate::stderr::progress_line;
@@ -48,10 +48,10 @@ pub(super) struct Args {
     partial: Vec<PathBuf>,
     /// Threads that list directories, and as many that stat entries [default: number of processors,
     /// at most 8 to list and 16 to stat]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", value_parser = whole(1_u16..=256, 4))]
     threads: Option<u16>,
     /// Approximate maximum number of entries queued between stages
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = whole_from(1_usize, 100_000), hide_short_help = true)]
     max_pending: usize,
     /// Descend into file systems mounted below the directories
     #[arg(long)]
@@ -71,7 +71,7 @@ pub(super) struct Args {
     )]
     magic: Option<Magic>,
     /// Time limit for the first access to a directory, so that a hanging mount ends the command
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = whole_from(1_u32, 30), hide_short_help = true)]
     answer_within: u32,
     /// Print statistics of each stage
     #[arg(long)]

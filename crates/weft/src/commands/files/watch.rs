@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use super::times::shown_ms;
 use super::{CATALOGUE, JsonPath, display_path, magic_values};
 use crate::context::Context;
-use crate::flag_values::positive;
+use crate::flag_values::whole_from;
 use crate::outcome::{Outcome, WrongUse};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
@@ -48,15 +48,15 @@ pub(super) struct Args {
     )]
     magic: Option<Magic>,
     /// Time limit for the first access to a directory; beyond it the tree counts as away
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = whole_from(1_u32, 30))]
     answer_within: u32,
     /// Maximum number of watched directories; others are scanned periodically [default: as many as
     /// the system allows]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = whole_from(1_usize, 10_000))]
     max_watches: Option<usize>,
     /// Delay before scanning a tree that may have missed changes; it doubles with each scan, up to
     /// an hour
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = whole_from(0_u32, 60))]
     scan_after: u32,
 }
 

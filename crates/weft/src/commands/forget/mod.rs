@@ -14,6 +14,7 @@ use archive::{Archive, OpenSettings};
 use crate::ask;
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
+use crate::flag_values::{limit_time, whole_from};
 use crate::outcome::{Outcome, WrongUse};
 
 const EXAMPLES: &str = "\
@@ -70,7 +71,7 @@ struct Which {
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
     /// All captures fetched before this time (2009, 2009-01-31, 20090131101500)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = limit_time())]
     before: Option<String>,
     /// Every input that failed
     #[arg(long)]
@@ -82,7 +83,7 @@ struct Which {
     #[arg(long)]
     purge: bool,
     /// Undo the takedown with this number
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = whole_from(1_u32, 3))]
     undo: Option<u32>,
 }
 

@@ -21,7 +21,7 @@ use urlkey::KeyRange;
 use warc::{Compression, Draft, Writer};
 
 use crate::context::Context;
-use crate::flag_values::choice;
+use crate::flag_values::{choice, whole_from};
 use crate::outcome::WrongUse;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
@@ -57,7 +57,7 @@ pub(super) struct Args {
     )]
     kind: Kind,
     /// Maximum number of captures per crawl
-    #[arg(long, value_name = "N", help_heading = "Common Crawl", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", help_heading = "Common Crawl", value_parser = whole_from(1_u64, 1000))]
     limit: Option<u64>,
     /// Folder for fetched records; the archive reads them from there
     #[arg(

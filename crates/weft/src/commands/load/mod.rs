@@ -20,6 +20,7 @@ use archive::question::{
     Answer, Body, DocumentScope, FactsPlace, JobBody, JobState, LinkScope, LoadRequest, OptionalStage,
 };
 use archive::{Archive, OpenSettings};
+use clap::builder::TypedValueParser;
 use inputs::LoadInput;
 use inputs::{ResolvedInput, Sources, is_address, path_of, path_text, resolve_inputs, without_secrets};
 use store::{Retention, RetentionMode};
@@ -28,7 +29,7 @@ use crate::ask;
 use crate::commands::store::protect::MODES;
 use crate::commands::store::retention::{end_of_date, end_of_span};
 use crate::context::Context;
-use crate::flag_values::{choice, one_of};
+use crate::flag_values::{choice, one_of, size, value, whole};
 use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
@@ -121,17 +122,17 @@ pub(crate) struct Args {
     #[arg(long)]
     facts_text: bool,
     /// Load at most this many pages per second
-    #[arg(long, value_name = "PAGES_PER_S", value_parser = parse_rate)]
+    #[arg(long, value_name = "PAGES_PER_S", value_parser = rate())]
     rate: Option<f64>,
     /// Inputs and records processed in parallel [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = whole(1_u16..=1024, 4))]
     threads: Option<u16>,
     /// Verify the digests that records declare; mismatches are listed, nothing is dropped
     #[arg(long)]
     verify: bool,
     /// Commit, and so make captures visible, after at most this many bytes of them [default: 3/64
     /// of --memory, or 2 s]
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = size())]
     epoch_bytes: Option<u64>,
     /// Put local inputs into the store first, verify them, and load them from there
     #[arg(long)]
@@ -141,10 +142,10 @@ pub(crate) struct Args {
     keep_bucket: String,
     /// Protect the inputs of --keep, new or already stored, for this long: 36h, 30d, 2w, 10y.
     /// Existing protection is never shortened
-    #[arg(long, value_name = "SPAN", group = "retention", requires = "keep", value_parser = end_of_span)]
+    #[arg(long, value_name = "SPAN", group = "retention", requires = "keep", value_parser = end_of_span())]
     retain: Option<u64>,
     /// Protect the inputs of --keep until the start of this day, or until this time (UTC)
-    #[arg(long, value_name = "DATE", group = "retention", requires = "keep", value_parser = end_of_date)]
+    #[arg(long, value_name = "DATE", group = "retention", requires = "keep", value_parser = end_of_date(), hide_short_help = true)]
     retain_until: Option<u64>,
     /// Who may lift the protection: users allowed to run weft store retain (governance), or nobody
     /// (compliance)
@@ -169,11 +170,13 @@ impl Args {
     }
 }
 
-fn parse_rate(text: &str) -> anyhow::Result<f64> {
-    match text.parse::<f64>() {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => bail!("expected a positive number of pages per second"),
-    }
+fn rate() -> impl TypedValueParser<Value = f64> {
+    value("a positive number of pages per second", "50 or 0.5", parse_rate)
+}
+
+fn parse_rate(text: &str) -> Option<f64> {
+    let rate: f64 = text.parse().ok()?;
+    (rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
 /// Parses the location for facts.
@@ -494,9 +497,9 @@ mod tests {
 
     #[test]
     fn rates_are_positive_numbers() {
-        assert_eq!(parse_rate("2.5").unwrap(), 2.5);
+        assert_eq!(parse_rate("2.5"), Some(2.5));
         for bad in ["0", "-1", "inf", "NaN", "fast"] {
-            assert!(parse_rate(bad).is_err(), "{bad}");
+            assert_eq!(parse_rate(bad), None, "{bad}");
         }
     }
 }

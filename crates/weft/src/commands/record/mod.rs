@@ -19,6 +19,7 @@ use self::part::{Part, write_headers, write_payload, write_record_head};
 
 use crate::ask;
 use crate::context::Context;
+use crate::flag_values::moment;
 use crate::outcome::Outcome;
 use crate::store_args::StoreArgs;
 
@@ -41,7 +42,7 @@ pub(crate) struct Args {
     url: String,
     /// Capture nearest to this time (2014, 20140126200624, 2014-01-26, 20140126200624123 with
     /// milliseconds) [default: the current version]
-    #[arg(long, value_name = "TIME", value_parser = ask::parse_moment)]
+    #[arg(long, value_name = "TIME", value_parser = moment())]
     at: Option<String>,
     /// Exact capture by its location, as shown by `weft cdx`: several may share one second
     #[arg(long, value_name = "OFFSET,FILENAME")]

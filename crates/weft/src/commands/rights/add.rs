@@ -1,11 +1,12 @@
 //! `weft rights add`: adds a rule.
 
 use ::access::{Access, AccessRule, Condition};
-use anyhow::anyhow;
+use clap::builder::TypedValueParser;
 
 use super::{change, print_rule};
 use crate::ask;
 use crate::context::Context;
+use crate::flag_values::{value, whole_date};
 use crate::outcome::{Outcome, WrongUse};
 
 const EXAMPLES: &str = "\
@@ -52,16 +53,16 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIGEST")]
     digest: Option<String>,
     /// Captured on or after this date
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = whole_date())]
     from: Option<String>,
     /// Captured on or before this date
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = whole_date())]
     to: Option<String>,
     /// Captured less than this many days ago (365d)
-    #[arg(long, value_name = "DAYS", value_parser = days)]
+    #[arg(long, value_name = "DAYS", value_parser = days())]
     younger_than: Option<u32>,
     /// The rule is in force only before this date
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = whole_date())]
     until: Option<String>,
     /// Group that the rule applies to; repeat for more [default: everybody]
     #[arg(long = "group", value_name = "GROUP")]
@@ -85,11 +86,10 @@ struct AccessArgs {
     deny: bool,
 }
 
-fn days(text: &str) -> anyhow::Result<u32> {
-    let number = text.trim().trim_end_matches(['d', 'D']);
-    number
-        .parse()
-        .map_err(|_| anyhow!("expected a number of days, such as 365d"))
+fn days() -> impl TypedValueParser<Value = u32> {
+    value("a number of days", "365d", |text| {
+        text.trim().trim_end_matches(['d', 'D']).parse().ok()
+    })
 }
 
 /// Runs `weft rights add`.

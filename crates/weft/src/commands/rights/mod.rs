@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::ask;
 use crate::context::Context;
+use crate::flag_values::{whole_date, whole_from};
 use crate::outcome::NotFound;
 use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
@@ -65,6 +66,7 @@ struct LsArgs {}
 #[command(after_help = "Examples:\n  weft rights ls\n  weft rights rm 3")]
 struct RmArgs {
     /// Number of the rule, as weft rights ls currently shows it
+    #[arg(value_parser = whole_from(1_usize, 3))]
     number: usize,
 }
 
@@ -102,7 +104,7 @@ struct TokenArgs {
     #[arg(long, value_name = "FILE")]
     tokens: PathBuf,
     /// The token expires on this date
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = whole_date())]
     until: Option<String>,
     /// Revoke the token now
     #[arg(long, conflicts_with_all = ["groups", "until", "admin"])]

@@ -8,6 +8,7 @@ use archive::question::{RightsTest, RightsTestBody};
 use super::{file, rule_text};
 use crate::ask;
 use crate::context::Context;
+use crate::flag_values::time;
 use crate::outcome::Outcome;
 use crate::style::clean;
 
@@ -27,7 +28,7 @@ pub(super) struct Args {
     /// URL or URL key
     url: String,
     /// Time of a hypothetical capture
-    #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = time())]
     at: Option<String>,
     /// Media type of the hypothetical capture
     #[arg(long, value_name = "TYPE", default_value = "text/html")]

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use anyhow::ensure;
 use archive::question::{
     Answer, CONTEXT_WORDS, CONTEXT_WORDS_MAX, ConcordanceBody, ConcordanceLine, ConcordanceQuestion,
     LINES_PER_PAGE,
@@ -10,6 +9,7 @@ use archive::question::{
 
 use crate::ask;
 use crate::context::Context;
+use crate::flag_values::{whole, whole_from};
 use crate::outcome::Outcome;
 use crate::paging;
 use crate::stdout::Out;
@@ -28,20 +28,11 @@ pub(super) struct Args {
     #[arg(long, conflicts_with_all = ["explain", "facets", "per_site", "distinct", "near", "prefer", "export"])]
     pub(super) concordance: bool,
     /// With --concordance: number of words on each side of a match
-    #[arg(long, value_name = "WORDS", requires = "concordance", default_value_t = CONTEXT_WORDS, hide_default_value = true, value_parser = words)]
+    #[arg(long, value_name = "WORDS", requires = "concordance", default_value_t = CONTEXT_WORDS, hide_default_value = true, value_parser = whole(1..=CONTEXT_WORDS_MAX, CONTEXT_WORDS), hide_short_help = true)]
     context: usize,
     /// With --concordance: at most N lines per page
-    #[arg(long, value_name = "N", requires = "concordance", default_value_t = LINES_PER_PAGE, hide_default_value = true)]
+    #[arg(long, value_name = "N", requires = "concordance", default_value_t = LINES_PER_PAGE, hide_default_value = true, hide_short_help = true, value_parser = whole_from(0, LINES_PER_PAGE))]
     per_page: usize,
-}
-
-fn words(text: &str) -> anyhow::Result<usize> {
-    let words = text.parse()?;
-    ensure!(
-        (1..=CONTEXT_WORDS_MAX).contains(&words),
-        "expected 1 to {CONTEXT_WORDS_MAX} words"
-    );
-    Ok(words)
 }
 
 /// Prints the matches of the query. `flags` repeat the search.

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::choice;
+use crate::flag_values::{choice, whole_from};
 use crate::outcome::Outcome;
 use crate::paging::{self, Paging};
 use crate::stdout::Out;
@@ -80,7 +80,7 @@ pub(crate) struct Args {
     #[arg(long)]
     all_versions: bool,
     /// Show at most N results per registered domain
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole_from(0_usize, 2))]
     per_site: usize,
     /// Show only the first of several results with the same content (payload digest)
     #[arg(long)]

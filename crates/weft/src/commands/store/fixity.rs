@@ -13,6 +13,7 @@ use super::key;
 use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
 use crate::exit::print_error;
+use crate::flag_values::whole;
 use crate::outcome::Outcome;
 use crate::stderr::progress_line;
 use crate::style::clean;
@@ -37,7 +38,7 @@ pub(super) struct Args {
     #[arg(long, requires = "object")]
     sha512: bool,
     /// Number of newest lines per log
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole(1_u32..=1_000_000, 100))]
     limit: u32,
 }
 

@@ -6,9 +6,9 @@
 use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
+use clap::builder::TypedValueParser;
 use cluster::ConnectSettings;
 use futures_util::TryStreamExt;
 use indicatif::ProgressBar;
@@ -18,6 +18,7 @@ use super::content;
 use super::key;
 use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
+use crate::flag_values::value;
 use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::bytes;
@@ -45,7 +46,7 @@ pub(super) struct Args {
     #[arg(value_name = "FILE")]
     file: Option<String>,
     /// Only these bytes, first to last inclusive, counted from 0; without LAST to the end
-    #[arg(long, value_name = "FIRST-LAST")]
+    #[arg(long, value_name = "FIRST-LAST", value_parser = byte_range())]
     range: Option<ByteRange>,
     /// If too few nodes answer to determine the current version, take the newest reachable one
     #[arg(long)]
@@ -56,22 +57,19 @@ pub(super) struct Args {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ByteRange(Range<u64>);
 
-impl FromStr for ByteRange {
-    type Err = anyhow::Error;
+fn byte_range() -> impl TypedValueParser<Value = ByteRange> {
+    value("FIRST-LAST or FIRST-, in bytes", "0-262143", ByteRange::parse)
+}
 
-    fn from_str(text: &str) -> anyhow::Result<Self> {
-        let wrong = || anyhow!("{text:?}: expected FIRST-LAST or FIRST-, such as 0-262143");
-        let (first, last) = text.split_once('-').ok_or_else(wrong)?;
-        let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
-        let first = number(first)?;
+impl ByteRange {
+    fn parse(text: &str) -> Option<Self> {
+        let (first, last) = text.split_once('-')?;
+        let first = first.parse::<u64>().ok()?;
         let end = match last {
             "" => u64::MAX,
-            last => number(last)?.saturating_add(1),
+            last => last.parse::<u64>().ok()?.saturating_add(1),
         };
-        if first >= end {
-            return Err(wrong());
-        }
-        Ok(Self(first..end))
+        (first < end).then_some(Self(first..end))
     }
 }
 
@@ -205,7 +203,7 @@ mod tests {
 
     #[test]
     fn ranges_are_first_and_last_byte() {
-        let range = |text: &str| text.parse::<ByteRange>().ok().map(|range| range.0);
+        let range = |text: &str| ByteRange::parse(text).map(|range| range.0);
         assert_eq!(range("0-0"), Some(0..1));
         assert_eq!(range("5-9"), Some(5..10));
         assert_eq!(range("5-"), Some(5..u64::MAX));

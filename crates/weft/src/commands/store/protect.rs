@@ -64,10 +64,10 @@ pub(super) struct RetainArgs {
     #[command(flatten)]
     which: Which,
     /// Retain until the start of this day, or until this time (UTC)
-    #[arg(long, value_name = "DATE", group = "end", value_parser = end_of_date)]
+    #[arg(long, value_name = "DATE", group = "end", value_parser = end_of_date())]
     until: Option<u64>,
     /// Retain for this long from now: 36h, 30d, 2w, 10y
-    #[arg(long = "for", value_name = "SPAN", group = "end", value_parser = end_of_span)]
+    #[arg(long = "for", value_name = "SPAN", group = "end", value_parser = end_of_span())]
     span: Option<u64>,
     /// End the retention, if its mode is governance
     #[arg(long, group = "end")]

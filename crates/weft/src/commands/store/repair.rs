@@ -10,9 +10,10 @@ use store::upkeep::{Census, RepairOptions, RepairReport, UpkeepSettings, census,
 use super::pass_progress::PassProgress;
 use super::session::{StoreMode, with_store};
 use crate::context::Context;
+use crate::flag_values::bytes_per_second;
 use crate::outcome::Outcome;
 use crate::style::clean;
-use crate::units::{bytes, count, counted, duration_ms, parse_bytes};
+use crate::units::{bytes, count, counted, duration_ms};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,7 +33,7 @@ pub(super) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Copy at most this many bytes per second
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "dry_run")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_per_second(), conflicts_with = "dry_run")]
     rate: Option<u64>,
 }
 

@@ -1,11 +1,12 @@
 //! Parses how long to protect an object, and formats protection.
 
-use anyhow::{anyhow, bail, ensure};
+use clap::builder::TypedValueParser;
 use format::date::{DAY_MS, DateTime};
 use serde::Serialize;
 use store::{Protection, RetentionMode};
 
-use crate::commands::files::times::moment_ms;
+use crate::commands::files::times::day_or_time_ms;
+use crate::flag_values::value;
 
 /// Longest retention, as in S3. A typo under `compliance` cannot be undone. A legal hold has no
 /// end.
@@ -33,40 +34,37 @@ impl ProtectionBody {
     }
 }
 
-/// Returns the end of a retention that starts now and lasts for `text`: `36h`, `30d`, `2w`, `10y`.
-/// Years are calendar years.
-///
-/// # Errors
-/// Fails if `text` is not a span, is empty, or is too long.
-pub(crate) fn end_of_span(text: &str) -> anyhow::Result<u64> {
-    checked(text, span_end(text, system::time_ms())?, system::time_ms())
+/// Returns a parser of spans such as `36h`, `30d`, `2w` or `10y`. Its value is the end of a
+/// retention of this length that starts now. Years are calendar years.
+pub(crate) fn end_of_span() -> impl TypedValueParser<Value = u64> {
+    let takes = format!("a span of at most {YEARS_MAX} years (weft store hold has no end)");
+    value(takes, "36h, 30d, 2w or 10y", |text| {
+        let now_ms = system::time_ms();
+        checked(span_end(text, now_ms)?, now_ms)
+    })
 }
 
-/// Returns the retention end for a date (its first moment) or a time in UTC.
-///
-/// # Errors
-/// Fails if `text` is not a date, is in the past, or is too far away.
-pub(crate) fn end_of_date(text: &str) -> anyhow::Result<u64> {
-    ensure!(
-        text.contains('-'),
-        "{text:?}: expected a day such as 2036-01-01, or a time such as 2036-01-01T00:00:00Z (UTC)"
-    );
-    checked(text, moment_ms(text)?, system::time_ms())
+/// Returns a parser of dates and times in UTC. Its value is the end of a retention: the first
+/// moment of a date.
+pub(crate) fn end_of_date() -> impl TypedValueParser<Value = u64> {
+    let takes = format!("a date or a time (UTC) in the next {YEARS_MAX} years (weft store hold has no end)");
+    value(takes, "2036-01-01 or 2036-01-01T00:00:00Z", |text| {
+        checked(day_or_time_ms(text)?, system::time_ms())
+    })
 }
 
-fn span_end(text: &str, from_ms: i64) -> anyhow::Result<i64> {
-    let expected = || anyhow!("{text:?}: expected a span such as 36h, 30d, 2w or 10y (m is not a unit)");
-    let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(expected)?;
+fn span_end(text: &str, from_ms: i64) -> Option<i64> {
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(split);
-    let number: i64 = number.parse().map_err(|_| expected())?;
+    let number: i64 = number.parse().ok()?;
     let unit_ms = match unit {
         "h" => 3_600_000,
         "d" => DAY_MS,
         "w" => 7 * DAY_MS,
-        "y" => return Ok(years_later(from_ms, number.min(YEARS_MAX + 1))),
-        _ => bail!(expected()),
+        "y" => return Some(years_later(from_ms, number.min(YEARS_MAX + 1))),
+        _ => return None,
     };
-    Ok(number.saturating_mul(unit_ms).saturating_add(from_ms))
+    Some(number.saturating_mul(unit_ms).saturating_add(from_ms))
 }
 
 /// Returns the same day and time `years` later; 29 February becomes the 28th if the year has no
@@ -78,13 +76,10 @@ fn years_later(from_ms: i64, years: i64) -> i64 {
     format::date::days_of(year, month, day) * DAY_MS + from_ms.rem_euclid(DAY_MS)
 }
 
-fn checked(text: &str, end_ms: i64, now_ms: i64) -> anyhow::Result<u64> {
-    ensure!(end_ms > now_ms, "{text:?} is not in the future");
-    ensure!(
-        end_ms <= years_later(now_ms, YEARS_MAX),
-        "{text:?}: at most {YEARS_MAX} years are possible; use weft store hold to keep objects indefinitely"
-    );
-    u64::try_from(end_ms).map_err(|_| anyhow!("{text:?} is before 1970"))
+/// Returns the end if it is in the future and not too far away.
+fn checked(end_ms: i64, now_ms: i64) -> Option<u64> {
+    let is_in_range = end_ms > now_ms && end_ms <= years_later(now_ms, YEARS_MAX);
+    u64::try_from(end_ms).ok().filter(|_| is_in_range)
 }
 
 #[cfg(test)]
@@ -102,7 +97,7 @@ mod tests {
             ("2026-12-31", "48h", "2027-01-02"),
             ("2026-01-01", "2w", "2026-01-15"),
         ] {
-            assert_eq!(span_end(span, ms(from)).unwrap(), ms(end), "{from} {span}");
+            assert_eq!(span_end(span, ms(from)), Some(ms(end)), "{from} {span}");
         }
         for wrong in [
             "",
@@ -114,12 +109,15 @@ mod tests {
             "10 y",
             "99999999999999999999d",
         ] {
-            assert!(span_end(wrong, 0).is_err(), "{wrong}");
+            assert_eq!(span_end(wrong, 0), None, "{wrong}");
         }
     }
 
     #[test]
     fn an_end_lies_ahead_and_not_too_far() {
+        let (command, now) = (clap::Command::new("weft"), system::time_ms());
+        let span = |text: &str| end_of_span().parse_ref(&command, None, text.as_ref());
+        let date = |text: &str| end_of_date().parse_ref(&command, None, text.as_ref());
         for wrong in [
             "0d",
             "101y",
@@ -127,13 +125,14 @@ mod tests {
             "9223372036854775807d",
             "9223372036854775807y",
         ] {
-            assert!(end_of_span(wrong).is_err(), "{wrong}");
+            assert!(span(wrong).is_err(), "{wrong}");
         }
-        assert!(end_of_span("100y").is_ok());
+        assert!(span("100y").is_ok());
         for wrong in ["2020-01-01", "9999-01-01", "10y", "2036-02-30", "soon"] {
-            assert!(end_of_date(wrong).is_err(), "{wrong}");
+            assert!(date(wrong).is_err(), "{wrong}");
         }
         let end = u64::try_from(format::date::ms_of_iso("2036-01-01T00:00:00.000Z").unwrap()).unwrap();
-        assert_eq!(end_of_date("2036-01-01").unwrap(), end);
+        assert_eq!(date("2036-01-01").ok(), Some(end));
+        assert_eq!(checked(now, now), None);
     }
 }

@@ -13,9 +13,10 @@ use store::upkeep::{ScrubReport, census, scrub_all};
 use super::pass_progress::PassProgress;
 use super::session::{Session, StoreMode, with_store};
 use crate::context::Context;
+use crate::flag_values::bytes_per_second;
 use crate::outcome::{Outcome, WrongUse};
 use crate::style::clean;
-use crate::units::{bytes, count, counted, duration_ms, parse_bytes, per_second};
+use crate::units::{bytes, count, counted, duration_ms, per_second};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,7 +36,7 @@ pub(super) struct Args {
     #[arg(value_name = "VOLUME")]
     names: Vec<String>,
     /// Read at most this many bytes per second from each volume
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_per_second())]
     rate: Option<u64>,
 }
 

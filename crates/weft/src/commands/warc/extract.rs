@@ -15,6 +15,7 @@ use super::output::{Progress, check_out};
 use crate::commands::inspect::files;
 use crate::commands::record::part::{Part, write_decoded, write_headers};
 use crate::context::Context;
+use crate::flag_values::whole_from;
 use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::PartFile;
 use crate::store_args::StoreArgs;
@@ -59,7 +60,7 @@ pub(super) struct Args {
 #[group(required = true, multiple = false)]
 struct WhichArgs {
     /// Record that begins at this byte of the file
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = whole_from(0_u64, 4096))]
     offset: Option<u64>,
     /// Records with this id
     #[arg(long, value_name = "ID")]

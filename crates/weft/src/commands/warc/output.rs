@@ -9,6 +9,7 @@ use warc_tools::{UnverifiedFile, WriteError, WrittenFolder};
 
 use crate::commands::store::content;
 use crate::context::Context;
+use crate::flag_values::whole;
 use crate::outcome::WrongUse;
 use crate::stop::Stop;
 
@@ -30,7 +31,7 @@ pub(super) struct CompressionArgs {
     #[arg(long, value_enum)]
     pub(super) to: Option<RecordCompression>,
     /// Compression level: gzip 0 to 9 [default: 6], zstd 1 to 22 [default: 3]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0_u32..=22, 6))]
     level: Option<u32>,
 }
 

@@ -10,10 +10,10 @@ use warc_tools::split::{self, SplitKey, SplitLimit, SplitReport};
 
 use super::output::{CompressionArgs, Progress, check_out_dir, size_bytes};
 use crate::context::Context;
-use crate::flag_values::{choice, described};
+use crate::flag_values::{choice, described, size, whole_from};
 use crate::outcome::Outcome;
 use crate::style::clean;
-use crate::units::{bytes, counted, parse_bytes};
+use crate::units::{bytes, counted};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,10 +35,10 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
     /// End a part with the record that brings it to this stored size
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, group = "how")]
+    #[arg(long, value_name = "BYTES", value_parser = size(), group = "how")]
     size: Option<u64>,
     /// End a part after this many records
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), group = "how")]
+    #[arg(long, value_name = "N", value_parser = whole_from(1_u64, 1000), group = "how")]
     records: Option<u64>,
     /// Make one part per host, record type or day
     #[arg(long, value_parser = keys(), group = "how")]

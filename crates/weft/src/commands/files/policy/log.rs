@@ -8,6 +8,7 @@ use super::{show, sum};
 use crate::commands::files::times::shown_ms;
 use crate::commands::files::{JsonPath, display_path, open};
 use crate::context::Context;
+use crate::flag_values::whole_from;
 use crate::outcome::{NotFound, Outcome};
 use crate::style::clean;
 use crate::table::{Column, Table};
@@ -25,7 +26,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// List the actions of this run
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", value_parser = whole_from(1_u64, 3))]
     run: Option<u64>,
     /// Only actions that failed
     #[arg(long)]

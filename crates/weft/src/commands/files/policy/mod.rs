@@ -10,7 +10,7 @@ use policy::{NameResolver, Policy, Rules, RunError};
 use super::{JsonPath, display_path, open};
 use crate::commands::store::session::{Session, StoreMode, with_store};
 use crate::context::Context;
-use crate::flag_values::positive;
+use crate::flag_values::whole_from;
 use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::stop::Stop;
 use crate::store_args::{StoreArgs, place};
@@ -115,7 +115,7 @@ struct PlanArgs {
     #[command(flatten)]
     rules: RulesArgs,
     /// Files to show per policy; --json has all
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = positive)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = whole_from(1_usize, 50))]
     limit: usize,
 }
 
@@ -332,10 +332,10 @@ never replaced.";
 #[command(after_help = UNDO_EXAMPLES)]
 pub(super) struct UndoArgs {
     /// Run to undo
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", value_parser = whole_from(1_u64, 3))]
     run: u64,
     /// Undo only this action of the run
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_from(0_u64, 3))]
     act: Option<u64>,
     #[command(flatten)]
     store: StoreArgs,

@@ -1,19 +1,19 @@
-//! Values of flags that several commands share.
+//! Values of flags: words, numbers, sizes, dates and durations.
+//!
+//! A number, a size, a date or a duration is parsed by [`value`], whose message says what the flag
+//! takes and gives an example.
 //!
 //! A flag whose values are those of a library's enum names them with [`one_of`] or [`choice`]. Only
 //! enums that no library has derive `ValueEnum`.
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-/// Parses a number of at least 1.
-pub(crate) fn positive(text: &str) -> anyhow::Result<usize> {
-    match text.parse() {
-        Ok(0) => bail!("expected a number of at least 1"),
-        Ok(number) => Ok(number),
-        Err(_) => bail!("expected a number"),
-    }
-}
+mod date;
+mod value;
+
+pub(crate) use date::{date, limit_time, moment, time, whole_date};
+pub(crate) use value::{bytes_per_second, size, value, whole, whole_from};
 
 /// Returns a parser that accepts the name of one of `values`. Help and error messages list the
 /// names.
