@@ -12,8 +12,12 @@ use crate::stdout::Out;
 use crate::style::Style;
 use crate::units;
 
+/// Heading of the flags of every command, which separates them from a command's own.
+pub(crate) const GLOBAL_HEADING: &str = "Options of every command";
+
 /// Flags that every command accepts.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = GLOBAL_HEADING)]
 pub(crate) struct GlobalArgs {
     /// Directory of the archive [default: ./weft-archive]
     #[arg(
@@ -25,11 +29,15 @@ pub(crate) struct GlobalArgs {
     )]
     archive: Option<PathBuf>,
 
-    /// Write nothing in the archive's directory, even if this process could
+    /// Write nothing in the archive's directory
+    ///
+    /// This holds even if the process could write there.
     #[arg(long, global = true)]
     read_only: bool,
 
-    /// Memory for the archive if this process opens it [default: 1 GiB]
+    /// Memory of an archive opened here [default: 1 GiB]
+    ///
+    /// It applies if this process opens the archive, not if another process serves it.
     #[arg(
         long,
         global = true,
@@ -41,8 +49,10 @@ pub(crate) struct GlobalArgs {
     )]
     memory: Option<u64>,
 
-    /// Query as a member of these groups (comma-separated; '' is the public), to see what access
-    /// rules leave visible
+    /// Query as a member of these groups: what may they see?
+    ///
+    /// Groups are separated by commas; '' is the public. Answers contain what access rules leave
+    /// visible to them.
     #[arg(long = "as", id = "as", global = true, value_name = "GROUPS", value_parser = parse_groups)]
     groups: Option<Groups>,
 
@@ -50,7 +60,9 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true)]
     json: bool,
 
-    /// Log more to standard error (-vv: debug); RUST_LOG takes precedence
+    /// Log more to standard error (-vv: debug)
+    ///
+    /// RUST_LOG takes precedence.
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 }

@@ -12,8 +12,11 @@ use crate::outcome::{NotFound, Outcome, WrongUse};
 
 /// Returns the parsed command line, or the exit code if clap has already printed help, the version
 /// or a usage error.
-pub(crate) fn parsed<T: clap::Parser>() -> Result<T, ExitCode> {
-    T::try_parse().map_err(|error| {
+pub(crate) fn parsed<T: clap::Parser>(mut command_line: clap::Command) -> Result<T, ExitCode> {
+    let matches = command_line.try_get_matches_from_mut(std::env::args_os());
+    let parsed = matches
+        .and_then(|matches| T::from_arg_matches(&matches).map_err(|error| error.format(&mut command_line)));
+    parsed.map_err(|error| {
         let asked = std::env::args_os()
             .skip(1)
             .take_while(|argument| argument != "--");

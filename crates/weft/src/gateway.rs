@@ -37,7 +37,8 @@ pub(crate) struct GatewayArgs {
         long = "map",
         value_name = "BUCKET/PREFIX=s3://BUCKET/PREFIX",
         requires = "upstream",
-        help_heading = "S3 gateway"
+        help_heading = "S3 gateway",
+        hide_short_help = true
     )]
     maps: Vec<Map>,
 }

@@ -12,7 +12,6 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
 use format::terminal as style;
 
 mod ask;
@@ -24,6 +23,7 @@ mod document_workers;
 mod exit;
 mod flag_values;
 mod gateway;
+mod help;
 mod logs;
 mod outcome;
 mod paging;
@@ -53,12 +53,12 @@ fn main() -> ExitCode {
     if let Some(code) = document_workers::run_as_one() {
         return code;
     }
-    let cli: cli::Cli = match exit::parsed() {
+    let cli: cli::Cli = match exit::parsed(help::command_line()) {
         Ok(cli) => cli,
         Err(code) => return code,
     };
     logs::start(cli.global.verbose);
-    let mut context = context::Context::new(cli.global, cli::Cli::command);
+    let mut context = context::Context::new(cli.global, help::command_line);
     let result = commands::run(cli.command, &mut context);
     // Close before the report: connections to store nodes must close cleanly even if the command
     // failed.

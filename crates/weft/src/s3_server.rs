@@ -38,12 +38,18 @@ pub(crate) struct S3ServerArgs {
 
     /// Name under which clients without a key may reach --s3 over plain HTTP, besides localhost and
     /// the address it listens on; repeat for more
-    #[arg(long = "s3-host", value_name = "NAME", requires = "s3", help_heading = "S3")]
+    #[arg(
+        long = "s3-host",
+        value_name = "NAME",
+        requires = "s3",
+        help_heading = "S3",
+        hide_short_help = true
+    )]
     s3_hosts: Vec<String>,
 
     /// Accept version 2 signatures, which cover less of a request, from clients that support no
     /// other
-    #[arg(long, requires = "s3", help_heading = "S3")]
+    #[arg(long, requires = "s3", help_heading = "S3", hide_short_help = true)]
     s3_sig_v2: bool,
 
     /// Log every request to a file (%Y, %m, %d and %H in its name expand to the time; reopened on
@@ -52,7 +58,8 @@ pub(crate) struct S3ServerArgs {
         long,
         value_name = "FILE|s3://BUCKET/PREFIX",
         requires = "s3",
-        help_heading = "S3"
+        help_heading = "S3",
+        hide_short_help = true
     )]
     s3_log: Option<LogTarget>,
 
@@ -62,7 +69,8 @@ pub(crate) struct S3ServerArgs {
         value_name = "FORMAT",
         default_value = "s3",
         requires = "s3_log",
-        help_heading = "S3"
+        help_heading = "S3",
+        hide_short_help = true
     )]
     s3_log_format: LogFormat,
 

@@ -10,6 +10,16 @@ use crate::outcome::WrongUse;
 /// Names the store if no flag does: a `node.toml`, or volume directories separated by colons.
 pub(crate) const STORE_VARIABLE: &str = "WEFT_STORE";
 
+const HEADING: &str = "Store selection";
+
+/// Hides the flags that select a store from the short help of a command that seldom needs them.
+pub(crate) fn only_in_long_help(arg: clap::Arg) -> clap::Arg {
+    match arg.get_help_heading() {
+        Some(HEADING) => arg.hide_short_help(true),
+        _ => arg,
+    }
+}
+
 /// Flags that select a store.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct StoreArgs {
@@ -20,7 +30,7 @@ pub(crate) struct StoreArgs {
         value_name = "DIR[,name=N][,zone=Z][,weight=W]",
         value_parser = parse_volume,
         conflicts_with = "cluster",
-        help_heading = "Store selection"
+        help_heading = HEADING
     )]
     pub(crate) volumes: Vec<VolumeSettings>,
 
@@ -30,7 +40,7 @@ pub(crate) struct StoreArgs {
         global = true,
         value_name = "NODE.TOML",
         conflicts_with_all = ["volumes", "cluster"],
-        help_heading = "Store selection"
+        help_heading = HEADING
     )]
     pub(crate) config: Option<PathBuf>,
 
@@ -47,7 +57,7 @@ pub(crate) struct ClusterArgs {
         global = true,
         value_name = "CLUSTER.TOML",
         requires = "secret_file",
-        help_heading = "Store selection"
+        help_heading = HEADING
     )]
     cluster: Option<PathBuf>,
 
@@ -57,7 +67,7 @@ pub(crate) struct ClusterArgs {
         global = true,
         value_name = "FILE",
         requires = "cluster",
-        help_heading = "Store selection"
+        help_heading = HEADING
     )]
     secret_file: Option<PathBuf>,
 }

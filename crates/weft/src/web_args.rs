@@ -26,15 +26,20 @@ pub(crate) struct WebArgs {
 
     /// Address for replay of archived pages, which needs a separate origin [default: the next port
     /// after --listen, or any free one]
-    #[arg(long, value_name = "HOST:PORT", help_heading = "Replay")]
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        help_heading = "Replay",
+        hide_short_help = true
+    )]
     replay_listen: Option<ListenAddress>,
 
     /// Public URL of the replay address, if it is behind a proxy: https://replay.example.org
-    #[arg(long, value_name = "URL", value_parser = parse_origin, help_heading = "Replay")]
+    #[arg(long, value_name = "URL", value_parser = parse_origin, help_heading = "Replay", hide_short_help = true)]
     replay_url: Option<String>,
 
     /// Whether scripts of archived pages run
-    #[arg(long, value_name = "ON|OFF", default_value = "on", value_parser = ["on", "off"], help_heading = "Replay")]
+    #[arg(long, value_name = "ON|OFF", default_value = "on", value_parser = ["on", "off"], help_heading = "Replay", hide_short_help = true)]
     replay_scripts: String,
 
     /// Do not replay archived pages
@@ -56,13 +61,14 @@ pub(crate) struct WebArgs {
         long,
         value_name = "NAME",
         requires = "groups_from",
-        help_heading = "Access control"
+        help_heading = "Access control",
+        hide_short_help = true
     )]
     groups_header: Option<HeaderName>,
 
     /// Address or network of a trusted proxy; repeat for more
     #[arg(long, value_name = "ADDRESS", requires = "groups_header", value_parser = parse_net, help_heading = "Access \
-                                                                                                              control")]
+                                                                                                              control", hide_short_help = true)]
     groups_from: Vec<IpNet>,
 
     /// File of tokens that identify users (weft rights token makes them); people sign in with one
@@ -71,7 +77,12 @@ pub(crate) struct WebArgs {
     tokens: Option<PathBuf>,
 
     /// Group whose members administer the archive, like tokens made with --admin; repeat for more
-    #[arg(long = "admin-group", value_name = "NAME", help_heading = "Access control")]
+    #[arg(
+        long = "admin-group",
+        value_name = "NAME",
+        help_heading = "Access control",
+        hide_short_help = true
+    )]
     admin_groups: Vec<String>,
 
     /// Accept captures that programs on this machine post or delete in the manner of OutbackCDX:
@@ -84,7 +95,8 @@ pub(crate) struct WebArgs {
         long,
         value_name = "NAME",
         conflicts_with = "read_only",
-        help_heading = "Posts"
+        help_heading = "Posts",
+        hide_short_help = true
     )]
     posts_group: Vec<String>,
 

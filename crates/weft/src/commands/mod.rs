@@ -45,7 +45,7 @@ mod warc;
 pub(crate) enum Command {
     /// Load files into the archive
     Load(load::Args),
-    /// List every record of input files and account for every byte (needs no archive)
+    /// List every record of files and account for every byte
     Inspect(inspect::Args),
     /// Show what the archive contains and how loading went
     Status(status::Args),
@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Redact(redact::Args),
     /// Print all rows of a view
     Dump(dump::Args),
-    /// Process WARC and ARC files: check, recompress, repair, deduplicate, split
+    /// Check, recompress, repair, deduplicate and split WARC files
     Warc(warc::Args),
     /// Show everything known about a URL
     Page(page::Args),
@@ -71,11 +71,11 @@ pub(crate) enum Command {
     Domain(domain::Args),
     /// Rank URLs by number of in-links, within one domain or overall
     Top(top::Args),
-    /// Export the graph of links between domains or hosts: GEXF, GraphML, Parquet, CSV
+    /// Export the graph of links between domains or hosts
     Graph(graph::Args),
     /// List captures of a URL as CDXJ lines
     Cdx(cdx::Args),
-    /// Report crawled resources by host, status, type, month; failures, duplicates
+    /// Report crawled resources, failures and duplicates
     Report(report::Args),
     /// Search the full text
     Search(search::Args),
@@ -83,7 +83,7 @@ pub(crate) enum Command {
     Export(export::Args),
     /// Print the archived record of a URL
     Record(record::Args),
-    /// Check which parts of an archived page are present and which are missing
+    /// Check which parts of an archived page are missing
     ReplayCheck(replay_check::Args),
     /// Manage access rules: which groups of people may see what
     Rights(Box<rights::Args>),

@@ -56,6 +56,119 @@ fn every_command_has_help_with_examples() {
     }
 }
 
+/// The first page is the same for all three ways to ask for it.
+#[test]
+fn the_first_page_has_groups_of_commands() {
+    let place = Workspace::new();
+    let page = place.good(&["--help"]);
+    assert_eq!(place.good(&["-h"]), page);
+    let alone = place.run(&[]);
+    assert_eq!((alone.code, alone.stdout.as_str()), (Some(2), ""));
+    assert_eq!(alone.stderr, page);
+    let headings: Vec<&str> = page
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| line.strip_suffix(':'))
+        .collect();
+    assert_eq!(
+        headings,
+        [
+            "Common use",
+            "Look",
+            "Load",
+            "Search and links",
+            "Serve",
+            "Keep",
+            "Administer",
+            "Options of every command"
+        ]
+    );
+}
+
+#[test]
+fn short_help_is_short_and_long_help_is_whole() {
+    let place = Workspace::new();
+    for (words, only_long) in [
+        (&["load"][..], "--stage-off"),
+        (&["search"], "--prefer"),
+        (&["serve"], "--s3-log"),
+        (&["store", "serve"], "--s3-log"),
+        (&["files", "find"], "WEFT_MEMORY"),
+    ] {
+        let short = place.good(&[words, &["-h"]].concat());
+        let long = place.good(&[words, &["--help"]].concat());
+        assert!(short.lines().count() <= 60, "{words:?}: {short}");
+        assert!(
+            !short.contains(only_long) && long.contains(only_long),
+            "{words:?}"
+        );
+        for help in [short, long] {
+            assert!(
+                help.contains("\nOptions of every command:\n"),
+                "{words:?}: {help}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_wrong_value_is_answered_with_an_example() {
+    let place = Workspace::new();
+    for (arguments, message) in [
+        (
+            &["top", "--limit", "ten"][..],
+            "--limit takes a whole number from 1 to 10000, such as 20; found 'ten'",
+        ),
+        (
+            &["top", "--limit", "-5"],
+            "--limit takes a whole number from 1 to 10000, such as 20; found '-5'",
+        ),
+        (
+            &["rights", "rm", "all"],
+            "NUMBER takes a whole number of at least 1, such as 3; found 'all'",
+        ),
+        (
+            &["status", "--memory", "1M"],
+            "--memory takes a size of at least 384.0 MiB, such as 512M or 2G; found '1M'",
+        ),
+        (
+            &["cdx", "http://x/", "--from", "yesterday"],
+            "--from takes a time or its beginning, such as 2014, 2014-01-26 or 20140126200624; found \
+             'yesterday'",
+        ),
+        (
+            &["load", "x", "--keep", "--retain", "6m"],
+            "--retain takes a span of at most 100 years (weft store hold has no end), such as 36h, 30d, 2w \
+             or 10y; found '6m'",
+        ),
+        (
+            &["files", "find", "--modified", "30d"],
+            "--modified takes an age, with + for older or - for younger, such as +30d or -36h; found '30d'",
+        ),
+        (
+            &["files", "diff", "monday"],
+            "SINCE takes a day, a time (UTC) or an age, such as 2026-11-23, 2026-11-23T10:00:00Z or 7d; found \
+             'monday'",
+        ),
+    ] {
+        let run = place.run(arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{arguments:?}");
+        let first = run.stderr.lines().next();
+        assert_eq!(first, Some(format!("error: {message}").as_str()));
+        assert!(
+            run.stderr.contains("For more information, try 'weft "),
+            "{}",
+            run.stderr
+        );
+    }
+    let run = place.run(&["top", "--limit", "ten", "--json"]);
+    let error = &json_lines(&run.stderr)[0]["error"];
+    assert_eq!(
+        error["message"],
+        "--limit takes a whole number from 1 to 10000, such as 20; found 'ten'"
+    );
+}
+
 #[test]
 fn later_parts_are_absent() {
     for command in ["forget", "files", "cache", "warc"] {

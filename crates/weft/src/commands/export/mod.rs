@@ -38,9 +38,15 @@ everything a browser loads for them; this selection is held in memory.
 For lists of results: weft search QUERY --export csv -o FILE.
 Exit code 1: a record or file could not be written; it is named, and the others are written.";
 
+const FEW_EXAMPLES: &str = "\
+Examples:
+  weft export --wacz museum.wacz --url-prefix http://museum.example/
+  weft export --warc autumn.warc.gz --collection autumn
+  weft export --cdxj index.cdxj                       all captures";
+
 /// Flags of `weft export`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = FEW_EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     to: To,

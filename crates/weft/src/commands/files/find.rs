@@ -43,7 +43,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "GLOB")]
     name: Option<String>,
     /// Like --name, but case-insensitive
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", hide_short_help = true)]
     iname: Option<String>,
     /// Whole path matches this pattern
     #[arg(long, value_name = "GLOB")]
@@ -88,7 +88,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "[+-]N", value_parser = count_range(), allow_hyphen_values = true, hide_short_help = true)]
     replicas: Vec<Range>,
     /// Files whose digest changed although no write was observed
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     damaged: bool,
     /// Files of zero bytes, directories without entries
     #[arg(long)]

@@ -74,7 +74,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = whole_from(1_u32, 30), hide_short_help = true)]
     answer_within: u32,
     /// Print statistics of each stage
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     stages: bool,
     /// Disable all stages after this one, to find the slowest; nothing is written
     #[arg(

@@ -40,9 +40,18 @@ takes about as much space again and as long as reading the whole archive. See do
 Exit code 1: there is no such input or takedown, a capture that would become current cannot be
 read, or there are files that a purge cannot rewrite.";
 
+const FEW_EXAMPLES: &str = "\
+Examples:
+  weft forget --url http://example.com/page --dry-run    what would be taken down
+  weft forget --url http://example.com/page --reason \"request 1234\"
+  weft forget --list                                     list all takedowns
+  weft forget --undo 3                                   undo takedown 3
+
+A takedown removes captures from all views, links, search and the facts, and keeps them out.";
+
 /// Flags of `weft forget`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, override_usage = "weft forget [OPTIONS] WHICH")]
+#[command(after_help = FEW_EXAMPLES, after_long_help = EXAMPLES, override_usage = "weft forget [OPTIONS] WHICH")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,

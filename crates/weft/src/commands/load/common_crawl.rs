@@ -53,8 +53,7 @@ pub(super) struct Args {
         value_parser = choice([("warc", Kind::Warc), ("wat", Kind::Wat), ("wet", Kind::Wet)]),
         value_name = "KIND",
         default_value = "warc",
-        help_heading = "Common Crawl"
-    )]
+        help_heading = "Common Crawl", hide_short_help = true)]
     kind: Kind,
     /// Maximum number of captures per crawl
     #[arg(long, value_name = "N", help_heading = "Common Crawl", value_parser = whole_from(1_u64, 1000))]
@@ -64,7 +63,8 @@ pub(super) struct Args {
         long,
         value_name = "DIR",
         default_value = "common-crawl",
-        help_heading = "Common Crawl"
+        help_heading = "Common Crawl",
+        hide_short_help = true
     )]
     crawl_dir: PathBuf,
     /// Server that hosts the crawls

@@ -33,7 +33,7 @@ use crate::flag_values::{choice, one_of, size, value, whole};
 use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
-use crate::store_args::{StoreArgs, place};
+use crate::store_args::{StoreArgs, only_in_long_help, place};
 use crate::style::clean;
 use progress::Progress;
 
@@ -84,9 +84,20 @@ input, whatever its content, and so is every file that begins like an archive;
 other files are counted, and listed with -v. A path list among other inputs is
 not expanded unless it is marked (@list.paths).";
 
+const FEW_EXAMPLES: &str = "\
+Examples:
+  weft load crawls/*.warc.gz
+  weft load crawls/ --collection autumn     a folder
+  weft load @list.txt                       a path list: one file per line
+  weft load s3://bucket/crawls/             a folder of an S3 store
+  weft load crawl.wacz                      the WARC files in a package
+  weft load --retry                         retry what failed
+
+Loading a file again adds nothing. The same command continues an interrupted load.";
+
 /// Flags of `weft load`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = FEW_EXAMPLES, after_long_help = EXAMPLES, mut_args(only_in_long_help))]
 pub(crate) struct Args {
     /// Files, folders, globs or path lists; paths, or addresses (s3://, https://, http://,
     /// store://)
@@ -97,11 +108,11 @@ pub(crate) struct Args {
     retry: bool,
     /// Build the archive from tables of facts that Spark wrote to this folder or s3://BUCKET/NAME,
     /// without reading inputs again
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["inputs", "retry", "keep", "collection", "rate", "threads", "verify", "epoch_bytes", "stage_off"])]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["inputs", "retry", "keep", "collection", "rate", "threads", "verify", "epoch_bytes", "stage_off"], hide_short_help = true)]
     from_facts: Option<PathBuf>,
     /// Allow lists of packages to refer to this place besides their own origin: HOST, HOST:PORT,
     /// s3://BUCKET, store://BUCKET or a folder (may be repeated)
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", hide_short_help = true)]
     allow_elsewhere: Vec<OsString>,
     /// Label for these inputs, to filter by
     #[arg(long, value_name = "NAME")]
@@ -116,10 +127,10 @@ pub(crate) struct Args {
     /// Where to keep facts, open tables with a row for every capture and link: a folder,
     /// s3://bucket/name, store://bucket/name, or none (fixed by an archive's first load) [default:
     /// in the archive]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     facts: Option<OsString>,
     /// Keep the text of pages among the facts (fixed by an archive's first load)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     facts_text: bool,
     /// Load at most this many pages per second
     #[arg(long, value_name = "PAGES_PER_S", value_parser = rate())]
@@ -138,7 +149,13 @@ pub(crate) struct Args {
     #[arg(long)]
     keep: bool,
     /// Bucket for the inputs of --keep
-    #[arg(long, value_name = "NAME", default_value = "inputs", requires = "keep")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "inputs",
+        requires = "keep",
+        hide_short_help = true
+    )]
     keep_bucket: String,
     /// Protect the inputs of --keep, new or already stored, for this long: 36h, 30d, 2w, 10y.
     /// Existing protection is never shortened
@@ -149,14 +166,14 @@ pub(crate) struct Args {
     retain_until: Option<u64>,
     /// Who may lift the protection: users allowed to run weft store retain (governance), or nobody
     /// (compliance)
-    #[arg(long, value_name = "MODE", default_value = MODES[0].0, requires = "retention", value_parser = choice(MODES))]
+    #[arg(long, value_name = "MODE", default_value = MODES[0].0, requires = "retention", value_parser = choice(MODES), hide_short_help = true)]
     retain_mode: RetentionMode,
     #[command(flatten)]
     common_crawl: common_crawl::Args,
     #[command(flatten)]
     place: StoreArgs,
     /// Measure without this stage (may be repeated): it is skipped, and nothing is recorded
-    #[arg(long, value_name = "STAGE", value_parser = one_of(OptionalStage::ALL, OptionalStage::name))]
+    #[arg(long, value_name = "STAGE", value_parser = one_of(OptionalStage::ALL, OptionalStage::name), hide_short_help = true)]
     stage_off: Vec<OptionalStage>,
 }
 

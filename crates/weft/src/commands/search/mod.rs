@@ -56,9 +56,16 @@ exit code is 0 even without results.
 
 Put a query that begins with a minus sign after --:  weft search -- -draft report";
 
+const FEW_EXAMPLES: &str = "\
+Examples:
+  weft search '\"root zone\" -dnssec'           a phrase, excluding a word
+  weft search domain site:iana.org year:2014
+  weft search root zone at:2012-05            pages at the end of that month
+  weft search flood --export csv -o flood.csv all results";
+
 /// Flags of `weft search`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = FEW_EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Words (all required), "phrases", -excluded, OR, prefixes (archiv*), title:, url:, site:,
     /// suffix:, type:, lang:, year:, at:, from:, to:, collection:
@@ -68,7 +75,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["query", "explain", "facets", "concordance", "export", "after"])]
     suggest: Option<String>,
     /// Explain how each score was computed
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     explain: bool,
     /// Count results by domain, year, type, language, public suffix and collection
     #[arg(long)]
@@ -83,21 +90,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole_from(0_usize, 2))]
     per_site: usize,
     /// Show only the first of several results with the same content (payload digest)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     distinct: bool,
     /// Rank preferred results first among the best 1,000: lang:, site:, place:, collection:, type:,
     /// from:, to:, each worth 20 per cent of a score, or ^N per cent
-    #[arg(long, value_name = "PROFILE")]
+    #[arg(long, value_name = "PROFILE", hide_short_help = true)]
     prefer: Vec<String>,
     /// Show only the first of several results with nearly the same text; adding its like: to the
     /// query finds the others
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     near: bool,
     /// Count matches per year, and all page versions of that year for comparison
     #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit", "watch"])]
     trends: bool,
     /// With --trends: another query to compare with; may be given up to four times
-    #[arg(long, value_name = "QUERY", requires = "trends")]
+    #[arg(long, value_name = "QUERY", requires = "trends", hide_short_help = true)]
     beside: Vec<String>,
     /// Print new captures that match as they become searchable, until Ctrl-C; with --json one per
     /// line

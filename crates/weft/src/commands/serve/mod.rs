@@ -23,7 +23,7 @@ use crate::s3_server::{KEYS_FILE, S3Server, S3ServerArgs};
 use crate::sql_program::{HOW_TO_GET_IT, PROGRAM, SqlProgram};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
-use crate::store_args::{ClusterArgs, parse_volume};
+use crate::store_args::{ClusterArgs, only_in_long_help, parse_volume};
 use crate::store_node::StoreNode;
 use crate::style::clean;
 use crate::web_args::WebArgs;
@@ -59,13 +59,22 @@ this server and read the archive; --host sets the server's names (behind a proxy
 proxy passes on).
 docs/store.md describes how to run the store, docs/gateway.md how to run a gateway.";
 
+const FEW_EXAMPLES: &str = "\
+Examples:
+  weft serve
+  weft serve --listen 127.0.0.1:9000 --archive /data/crawls
+  weft serve --watch /data/crawls      loads new files there
+  weft serve --s3 127.0.0.1:9000 --volume /disks/a --volume /disks/b
+
+Only this machine can connect unless --listen names another address.";
+
 /// Time limit from SIGTERM to the end of the process: service managers and container runtimes kill
 /// it after 10 seconds.
 const END_MAX: Duration = Duration::from_secs(9);
 
 /// Flags of `weft serve`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = FEW_EXAMPLES, after_long_help = EXAMPLES, mut_args(only_in_long_help))]
 pub(crate) struct Args {
     #[command(flatten)]
     web: WebArgs,
@@ -89,8 +98,7 @@ pub(crate) struct Args {
         long,
         value_name = "NODE.TOML",
         conflicts_with_all = ["volumes", "cluster"],
-        help_heading = "Store"
-    )]
+        help_heading = "Store", hide_short_help = true)]
     store_config: Option<PathBuf>,
 
     /// The cluster to read inputs from, without serving a store.
@@ -125,7 +133,7 @@ pub(crate) struct Args {
     policies: bool,
 
     /// Do not offer SQL, even if the program weft-sql is installed
-    #[arg(long, conflicts_with = "flight", help_heading = "SQL")]
+    #[arg(long, conflicts_with = "flight", help_heading = "SQL", hide_short_help = true)]
     no_sql: bool,
 
     /// Also serve Arrow Flight SQL (ADBC, JDBC) at this address
