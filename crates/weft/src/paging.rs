@@ -1,28 +1,84 @@
-//! Parts shared by all lists: the paging flags and the command that shows the next page.
+//! Parts shared by all lists: the paging flags, and the commands that show the rest of a list.
 
 use std::io::{self, Write};
 
+use archive::Archive;
+use archive::question::{Answer, Ask};
+
+use crate::flag_values::whole;
 use crate::stdout::Out;
 use crate::style::shell_word;
+
+/// Most rows of one answer.
+const LIMIT_MAX: u32 = 10_000;
 
 /// Flags of every list that can be long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Paging {
     /// Print at most this many rows
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole(1..=LIMIT_MAX, 20))]
     pub(crate) limit: u32,
     /// Continue after this cursor, which the previous page printed
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
 }
 
-/// Prints the command for the next page, if there is one.
-pub(crate) fn more(out: &mut Out, command: &str, next: Option<&str>) -> io::Result<()> {
+/// Flags of lists that can also be printed as a whole.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListPaging {
+    #[command(flatten)]
+    pub(crate) page: Paging,
+    /// Print all rows
+    #[arg(long, conflicts_with_all = ["limit", "after"])]
+    pub(crate) all: bool,
+}
+
+/// An answer with one page of a list.
+pub(crate) trait ListPage {
+    /// Takes the cursor of the next page.
+    fn take_next(&mut self) -> Option<String>;
+
+    /// Adds the next page, with its cursor.
+    fn append(&mut self, page: Self);
+}
+
+impl ListPaging {
+    /// Returns the most rows to ask for at a time.
+    pub(crate) fn rows_at_once(&self) -> usize {
+        let rows = if self.all { LIMIT_MAX } else { self.page.limit };
+        rows as usize
+    }
+
+    /// Returns the page that the flags select, or all pages as one. `question` asks for the rows
+    /// after a cursor, at most so many.
+    pub(crate) fn ask<Q>(
+        &self,
+        archive: &Archive,
+        question: impl Fn(Option<String>, usize) -> Q,
+    ) -> anyhow::Result<Answer<Q::Answer>>
+    where
+        Q: Ask,
+        Q::Answer: ListPage,
+    {
+        let limit = self.rows_at_once();
+        let mut answer = archive.ask(question(self.page.after.clone(), limit))?;
+        while self.all
+            && let Some(after) = answer.body.take_next()
+        {
+            let page = archive.ask(question(Some(after), limit))?;
+            answer.body.append(page.body);
+        }
+        Ok(answer)
+    }
+}
+
+/// Prints the command for the whole list and the one for its next page, if there is one.
+pub(crate) fn more(out: &mut Out, all: &str, command: &str, next: Option<&str>) -> io::Result<()> {
     let Some(next) = next else { return Ok(()) };
-    let line = out
-        .style
-        .dim(&format!("more: {command} --after {}", shell_word(next)));
-    writeln!(out, "{line}")
+    let all = out.style.dim(&format!("all:  {all}"));
+    let more = format!("more: {command} --after {}", shell_word(next));
+    let more = out.style.dim(&more);
+    writeln!(out, "{all}\n{more}")
 }
 
 /// Returns the URL, or its key if the URL is unknown.

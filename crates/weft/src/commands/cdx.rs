@@ -127,7 +127,12 @@ impl CdxOutput {
             // For programs the answer itself is empty.
             0 if context.json => Ok(Outcome::Losses),
             0 => Err(NotFound(nothing_found(args)).into()),
-            _ => Ok(Outcome::Done),
+            _ => {
+                if next.is_some() && !context.json {
+                    eprintln!("note: more captures follow; without --limit all are printed");
+                }
+                Ok(Outcome::Done)
+            }
         }
     }
 }

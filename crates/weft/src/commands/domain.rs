@@ -57,18 +57,22 @@ fn print(domain: &DomainBody, context: &mut Context) -> anyhow::Result<()> {
         }
         table.print(out)?;
         if !domain.linking_domains_complete {
-            let note = out
-                .style
-                .dim("(counted from the in-links of the URLs above only)");
+            let note = "(at most 50 domains, counted from the in-links of the URLs above; all links: weft \
+                        graph -o graph.csv)";
+            let note = out.style.dim(note);
             writeln!(out, "{note}")?;
         }
     }
-    let more = format!(
-        "more: weft top {}{}",
-        shell_word(&domain.domain),
-        context.archive_flag()
-    );
-    let more = context.out.style.dim(&more);
-    writeln!(context.out, "{more}")?;
+    if (domain.top.len() as u64) < domain.uris {
+        let all = format!(
+            "{} of {} URIs; all: weft top {} --all{}",
+            count(domain.top.len() as u64),
+            count(domain.uris),
+            shell_word(&domain.domain),
+            context.archive_flag()
+        );
+        let all = context.out.style.dim(&all);
+        writeln!(context.out, "{all}")?;
+    }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::ask;
 use crate::context::Context;
 use crate::flag_values::date;
 use crate::outcome::Outcome;
-use crate::paging::{self, Paging, url_or_key};
+use crate::paging::{self, ListPage, ListPaging, url_or_key};
 use crate::style::shell_word;
 use crate::table::{Column, Table};
 use crate::units::{count, counted, time};
@@ -17,15 +17,15 @@ use crate::units::{count, counted, time};
 const INLINKS_EXAMPLES: &str = "\
 Examples:
   weft inlinks http://www.archive.org/
-  weft inlinks archive.org --limit 1000 --json
+  weft inlinks archive.org --all --json
   weft inlinks archive.org --csv > in.csv  all links, for a spreadsheet
   weft inlinks archive.org --at 2008-05    links as they were at the end of May 2008
   weft inlinks archive.org --ever          links of all versions, with first and last times
 
 By default the links of the newest version of each page are counted. With --at and --ever, first
 and last are the times of the first and last capture of the page with this link (`now`: the newest
-version has it); between captures it is unknown. A list has 20 links unless --limit is given, also
-with --json, where `next` is the cursor of the next page.";
+version has it); between captures it is unknown. A list has 20 links unless --limit or --all is
+given, also with --json, where `next` is the cursor of the next page.";
 
 /// Flags of `weft inlinks`.
 #[derive(Debug, clap::Args)]
@@ -40,16 +40,16 @@ pub(crate) struct InlinksArgs {
     #[arg(long)]
     ever: bool,
     /// Print all links as CSV with a header line
-    #[arg(long, conflicts_with_all = ["limit", "after", "json"])]
+    #[arg(long, conflicts_with_all = ["limit", "after", "all", "json"])]
     csv: bool,
     #[command(flatten)]
-    paging: Paging,
+    paging: ListPaging,
 }
 
 const OUTLINKS_EXAMPLES: &str = "\
 Examples:
   weft outlinks http://www.iana.org/
-  weft outlinks http://www.iana.org/ --limit 10000 --json
+  weft outlinks http://www.iana.org/ --all --json
   weft outlinks http://www.iana.org/ --csv > out.csv    all links
 
 The links of the newest version of the page are listed.";
@@ -61,10 +61,10 @@ pub(crate) struct OutlinksArgs {
     /// URL of the page, or its key
     url: String,
     /// Print all links as CSV with a header line
-    #[arg(long, conflicts_with_all = ["limit", "after", "json"])]
+    #[arg(long, conflicts_with_all = ["limit", "after", "all", "json"])]
     csv: bool,
     #[command(flatten)]
-    paging: Paging,
+    paging: ListPaging,
 }
 
 /// The end of a link that the list shows.
@@ -85,15 +85,14 @@ pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::R
             ever: args.ever,
         });
     }
-    let limit = args.paging.limit as usize;
-    let question = Inlinks {
+    let answer = args.paging.ask(&ask::open(context)?, |after, limit| Inlinks {
         url: args.url.clone(),
-        after: args.paging.after,
+        after,
         limit,
         at: args.at.clone(),
         ever: args.ever,
-    };
-    if let Some(answer) = ask::ask_or_print(context, question)? {
+    })?;
+    if let Some(answer) = ask::print_if_json(answer, context)? {
         match (args.at, args.ever) {
             (None, false) => print(&answer, End::Source, &args.url, context)?,
             (at, _) => print_links_at(&answer, at.as_deref(), &args.url, context)?,
@@ -111,16 +110,26 @@ pub(crate) fn run_outlinks(args: OutlinksArgs, context: &mut Context) -> anyhow:
             limit: CSV_ROWS_AT_ONCE,
         });
     }
-    let limit = args.paging.limit as usize;
-    let question = Outlinks {
+    let answer = args.paging.ask(&ask::open(context)?, |after, limit| Outlinks {
         url: args.url.clone(),
-        after: args.paging.after,
+        after,
         limit,
-    };
-    if let Some(answer) = ask::ask_or_print(context, question)? {
+    })?;
+    if let Some(answer) = ask::print_if_json(answer, context)? {
         print(&answer, End::Target, &args.url, context)?;
     }
     Ok(Outcome::Done)
+}
+
+impl ListPage for LinksBody {
+    fn take_next(&mut self) -> Option<String> {
+        self.next.take()
+    }
+
+    fn append(&mut self, page: LinksBody) {
+        self.rows.extend(page.rows);
+        self.next = page.next;
+    }
 }
 
 /// Links per request when all are written.
@@ -192,7 +201,8 @@ fn print_links_at(
         shell_word(url),
         context.archive_flag()
     );
-    paging::more(&mut context.out, &again, next.as_deref())?;
+    let all = format!("{again} --all");
+    paging::more(&mut context.out, &all, &again, next.as_deref())?;
     Ok(())
 }
 
@@ -221,7 +231,8 @@ fn print(answer: &Answer<LinksBody>, end: End, url: &str, context: &mut Context)
     writeln!(context.out, "{head}")?;
     table(rows, end).print(&mut context.out)?;
     let again = format!("weft {command} {}{}", shell_word(url), context.archive_flag());
-    paging::more(&mut context.out, &again, next.as_deref())?;
+    let all = format!("{again} --all");
+    paging::more(&mut context.out, &all, &again, next.as_deref())?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use archive::question::{ListedPageRow, ListedPages, ListedPagesBody};
 use crate::ask;
 use crate::context::Context;
 use crate::outcome::Outcome;
-use crate::paging::{self, Paging};
+use crate::paging::{self, ListPage, ListPaging};
 use crate::style::{clean, cut, shell_word};
 use crate::table::{Column, Table};
 use crate::units::time;
@@ -15,7 +15,7 @@ use crate::units::time;
 const EXAMPLES: &str = "\
 Examples:
   weft pages
-  weft pages --input crawl.wacz --limit 100
+  weft pages --input crawl.wacz --all
   weft pages --collection autumn --json | jq -r '.rows[] | select(.seed).url'
 
 Lists the pages named in packages (WACZ), in pages/pages.jsonl, pages/extraPages.jsonl and other
@@ -40,20 +40,21 @@ pub(crate) struct Args {
     #[arg(long)]
     whole: bool,
     #[command(flatten)]
-    paging: Paging,
+    paging: ListPaging,
 }
 
 /// Runs `weft pages`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let next_page = next_page_command(&args, context);
-    let question = ListedPages {
-        input: args.input,
-        collection: args.collection,
-        whole: args.whole,
-        after: args.paging.after,
-        limit: args.paging.limit as usize,
-    };
-    let answer = ask::open(context)?.ask(question)?;
+    let answer = args
+        .paging
+        .ask(&ask::open(context)?, |after, limit| ListedPages {
+            input: args.input.clone(),
+            collection: args.collection.clone(),
+            whole: args.whole,
+            after,
+            limit,
+        })?;
     for problem in &answer.body.problems {
         let list = [&*problem.package, &*problem.list].join(" ");
         let place = match problem.line {
@@ -71,6 +72,18 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         print(&answer.body, &next_page, context)?;
     }
     Ok(outcome)
+}
+
+impl ListPage for ListedPagesBody {
+    fn take_next(&mut self) -> Option<String> {
+        self.next.take()
+    }
+
+    fn append(&mut self, page: ListedPagesBody) {
+        self.rows.extend(page.rows);
+        self.problems.extend(page.problems);
+        self.next = page.next;
+    }
 }
 
 /// Returns the command that continues the list.
@@ -104,7 +117,8 @@ fn print(body: &ListedPagesBody, next_page: &str, context: &mut Context) -> anyh
         ]);
     }
     table.print(&mut context.out)?;
-    paging::more(&mut context.out, next_page, body.next.as_deref())?;
+    let all = format!("{next_page} --all");
+    paging::more(&mut context.out, &all, next_page, body.next.as_deref())?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use archive::question::{Answer, Top, TopBody, TopRow};
 use crate::ask;
 use crate::context::Context;
 use crate::outcome::Outcome;
-use crate::paging::{self, Paging, url_or_key};
+use crate::paging::{self, ListPage, ListPaging, url_or_key};
 use crate::style::shell_word;
 use crate::table::{Column, Table};
 use crate::units::count;
@@ -24,21 +24,32 @@ pub(crate) struct Args {
     /// Only URLs of this registered domain
     domain: Option<String>,
     #[command(flatten)]
-    paging: Paging,
+    paging: ListPaging,
 }
 
 /// Runs `weft top`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let question = Top {
+    let answer = args.paging.ask(&ask::open(context)?, |after, limit| Top {
         domain: args.domain.clone(),
-        after: args.paging.after,
-        limit: args.paging.limit as usize,
-    };
-    let Some(answer) = ask::ask_or_print(context, question)? else {
+        after,
+        limit,
+    })?;
+    let Some(answer) = ask::print_if_json(answer, context)? else {
         return Ok(Outcome::Done);
     };
     print(&answer, args.domain.as_deref(), context)?;
     Ok(Outcome::Done)
+}
+
+impl ListPage for TopBody {
+    fn take_next(&mut self) -> Option<String> {
+        self.next.take()
+    }
+
+    fn append(&mut self, page: TopBody) {
+        self.rows.extend(page.rows);
+        self.next = page.next;
+    }
 }
 
 fn print(answer: &Answer<TopBody>, domain: Option<&str>, context: &mut Context) -> anyhow::Result<()> {
@@ -55,7 +66,8 @@ fn print(answer: &Answer<TopBody>, domain: Option<&str>, context: &mut Context) 
         .map(|name| format!(" {}", shell_word(name)))
         .unwrap_or_default();
     let again = format!("weft top{domain}{}", context.archive_flag());
-    paging::more(&mut context.out, &again, next.as_deref())?;
+    let all = format!("{again} --all");
+    paging::more(&mut context.out, &all, &again, next.as_deref())?;
     Ok(())
 }
 

@@ -132,6 +132,9 @@ fn links_as_csv_are_all_of_them() {
         (&list["total"], list["next"].is_string()),
         (&serde_json::json!(30), true)
     );
+    let all = place.json(&["inlinks", "http://target.example/", "--all"]);
+    let rows = all["rows"].as_array().map(Vec::len);
+    assert_eq!((rows, all["next"].is_null()), (Some(30), true));
 }
 
 #[test]
@@ -182,6 +185,7 @@ fn inlinks_of_older_versions() {
             1 page links to example,target)/, and more (epoch 1, all versions)
             from                 first                last                 now  kind      anchor   title
             http://one.example/  2010-01-01 00:00:00  2012-06-01 00:00:00       external  friends  Page
+            all:  weft inlinks http://target.example/ --ever --all
             more: weft inlinks http://target.example/ --ever --after ImV4YW1wbGUsb25lKS8i
         "#]],
     );
@@ -255,7 +259,6 @@ fn domain() {
 
         links  from domain
             2  museum.example
-        more: weft top library.example
     "#]],
     );
 }
@@ -283,6 +286,57 @@ fn top() {
            2         0         0  http://museum.example/      The Museum
     "#]],
     );
+}
+
+/// A list that is cut names the command that prints all of it.
+#[test]
+fn a_cut_list_says_so() {
+    let place = loaded();
+    for (arguments, all) in [
+        (
+            &["inlinks", "http://www.library.example/"][..],
+            "weft inlinks http://www.library.example/ --all",
+        ),
+        (
+            &["outlinks", "http://museum.example/maps"],
+            "weft outlinks http://museum.example/maps --all",
+        ),
+        (&["top"], "weft top --all"),
+        (&["search", "room"], "weft search room --export csv"),
+    ] {
+        let said = place.good(&[arguments, &["--limit", "1"]].concat());
+        assert!(said.contains(&format!("\nall:  {all}\nmore: weft ")), "{said}");
+        let whole: Vec<&str> = all.split(' ').skip(1).collect();
+        let whole = place.good(&whole);
+        assert!(!whole.contains("more: "), "{whole}");
+    }
+    let cut = place.run(&["cdx", "*.library.example", "--limit", "1"]);
+    assert_eq!((cut.code, cut.stdout.lines().count()), (Some(0), 1));
+    assert_eq!(
+        cut.stderr,
+        "note: more captures follow; without --limit all are printed\n"
+    );
+    let json = place.run(&["cdx", "*.library.example", "--limit", "1", "--json"]);
+    assert_eq!(json.stderr, "");
+    assert_eq!(place.good(&["cdx", "*.library.example"]).lines().count(), 3);
+}
+
+#[test]
+fn a_domain_says_how_many_urls_it_has() {
+    let place = Workspace::new();
+    let links: String = (0..25)
+        .map(|number| format!("<a href='http://many.example/{number}'>{number}</a> "))
+        .collect();
+    place.write(
+        "web.warc",
+        &fixture::warc(&[("http://one.example/", "2010-01-01T00:00:00Z", &links)]),
+    );
+    place.good(&["load", "web.warc"]);
+    let said = place.good(&["domain", "many.example"]);
+    let last = said.lines().last();
+    assert_eq!(last, Some("20 of 25 URIs; all: weft top many.example --all"));
+    let all = place.good(&["top", "many.example", "--all"]);
+    assert_eq!(all.lines().count(), 26, "{all}");
 }
 
 #[test]

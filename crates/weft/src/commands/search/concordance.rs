@@ -19,6 +19,9 @@ use crate::units::{counted, day};
 /// Minimum width of the text after a match, in columns, even on a narrower terminal.
 const SIDE_COLUMNS_MIN: usize = 12;
 
+/// Most lines of one answer.
+const LINES_MAX: usize = 10_000;
+
 /// Flags of a concordance.
 #[derive(Debug, clap::Args)]
 // The flags of `weft search` have a group of this name already.
@@ -60,7 +63,8 @@ pub(super) fn run(
     }
     next_page.push_str(&context.archive_flag());
     print(&answer, &mut context.out)?;
-    paging::more(&mut context.out, &next_page, answer.body.next.as_deref())?;
+    let all = format!("{next_page} --limit {LINES_MAX}");
+    paging::more(&mut context.out, &all, &next_page, answer.body.next.as_deref())?;
     Ok(Outcome::Done)
 }
 

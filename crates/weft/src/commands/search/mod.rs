@@ -118,6 +118,9 @@ pub(crate) struct Args {
     paging: Paging,
 }
 
+/// Most values of a facet, as in an answer of the search index.
+const FACET_VALUES_MAX: usize = 10;
+
 /// The orders of results, with their names on the command line.
 const ORDERS: [(&str, SearchOrder); 4] = [
     ("relevance", SearchOrder::Relevance),
@@ -226,7 +229,8 @@ fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Co
         shell_word(query),
         context.archive_flag()
     );
-    paging::more(&mut context.out, &next_page, body.next.as_deref())?;
+    let all = format!("{next_page} --export csv");
+    paging::more(&mut context.out, &all, &next_page, body.next.as_deref())?;
     Ok(())
 }
 
@@ -373,7 +377,12 @@ fn facet_text(facet: &Facet, out: &mut Out) -> std::io::Result<()> {
         return Ok(());
     }
     let field = out.style.dim(&facet.field);
-    writeln!(out, "\n{field}: {}", clean(&values.join(", ")))
+    let cut = if values.len() < FACET_VALUES_MAX {
+        String::new()
+    } else {
+        format!(" (the {FACET_VALUES_MAX} most frequent; all results: --export csv)")
+    };
+    writeln!(out, "\n{field}: {}{cut}", clean(&values.join(", ")))
 }
 
 #[cfg(test)]
