@@ -264,6 +264,47 @@ fn domain() {
 }
 
 #[test]
+fn top_of_what_was_captured() {
+    check(
+        &["top", "--captured"],
+        &expect![[r#"
+        exit code 0
+        rank  external  in-links  url                                   title
+           1         2         3  http://www.library.example/           The New Library
+           2         1         2  http://museum.example/maps            Maps
+           4         0         1  http://www.library.example/catalogue  Catalogue
+           5         0         0  http://museum.example/                The Museum
+    "#]],
+    );
+    check(
+        &["top", "gone.example", "--captured"],
+        &expect![[r#"
+        exit code 0
+        no captured pages of gone.example
+    "#]],
+    );
+    let place = loaded();
+    let all = place.json(&["top", "--captured", "--all"]);
+    // Pages of every length, joined by their cursors, are the whole list.
+    for limit in ["1", "2", "3"] {
+        let (mut rows, mut after) = (Vec::new(), String::new());
+        loop {
+            let mut arguments = vec!["top", "--captured", "--limit", limit];
+            if !after.is_empty() {
+                arguments.extend(["--after", &after]);
+            }
+            let page = place.json(&arguments);
+            rows.extend(page["rows"].as_array().expect("rows").clone());
+            match page["next"].as_str() {
+                Some(next) => after = next.to_owned(),
+                None => break,
+            }
+        }
+        assert_eq!(all["rows"], serde_json::Value::Array(rows), "pages of {limit}");
+    }
+}
+
+#[test]
 fn top() {
     check(
         &["top"],
