@@ -23,7 +23,7 @@ Common use:
   weft record http://www.iana.org/        the archived record of a page
   weft serve                              all of this in a browser
   weft export --collection autumn --wacz autumn.wacz
-  weft inspect crawl.warc.gz              every record of a file, without an archive";
+  weft inspect crawl.warc.gz              every record of a file";
 
 /// The commands by purpose. Each command is in one group.
 const GROUPS: [(&str, &[&str]); 6] = [

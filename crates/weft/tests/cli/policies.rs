@@ -393,6 +393,11 @@ fn what_is_known_of_contents_can_be_asked() {
             .next(),
         Some("14 entries")
     );
+    let report = place.good(&["files", "report", "duplicates"]);
+    assert_eq!(
+        report,
+        "duplicates\ncontent known for 0 of 13 non-empty files: weft files verify reads the others\n"
+    );
     place.good(&["files", "policy", "run", "some", "--rules", &rules]);
     assert_eq!(
         place
@@ -421,6 +426,39 @@ fn what_is_known_of_contents_can_be_asked() {
     assert_eq!(first["files"], 2);
     assert_eq!(first["excess_bytes"], first["size_bytes"]);
     assert!(place.good(&["files", "report", "duplicates"]).contains("a copy"));
+}
+
+/// One command makes duplicates and verified files known, without rules.
+#[test]
+fn contents_become_known_without_rules() {
+    let place = Workspace::new();
+    let root = tree(&place);
+    fs::copy(root.join("2024/crawl 2.txt"), root.join("a copy")).unwrap();
+    fs::hard_link(root.join("2024/crawl 2.txt"), root.join("another name")).unwrap();
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let never = || {
+        let count = place.good(&["files", "find", "--never-verified", "--count"]);
+        count.split(' ').next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(never(), "14");
+    let said = place.good(&["files", "verify"]);
+    assert!(
+        said.contains("files-verify: run 1: verify ") && said.contains(" 0 failed"),
+        "{said}"
+    );
+    assert_eq!(never(), "0");
+    assert!(place.good(&["files", "verify"]).contains("nothing to do"));
+    let report = place.good(&["files", "report", "duplicates"]);
+    let end = "\ncontent known for 13 of 13 non-empty files\n";
+    assert!(report.contains("\n1 content exists more than once: "), "{report}");
+    assert!(report.ends_with(end), "{report}");
+    // A file that is written again is read again.
+    fs::write(root.join("a copy"), "another").unwrap();
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    assert_eq!(never(), "1");
+    assert!(place.good(&["files", "verify"]).contains("verify 1 file"));
+    let report = place.json(&["files", "report", "duplicates"]);
+    assert_eq!(report["contents"], 0, "{report}");
 }
 
 #[test]

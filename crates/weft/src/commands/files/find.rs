@@ -25,12 +25,14 @@ Examples:
   weft files find --type d --empty
   weft files find --format warc --modified +180d --long
   weft files find --format warc --verified +180d
+  weft files find --never-verified --count
   weft files find /data --user crawler --print0 | xargs -0 ls -l
   weft files find --name '*.tmp' --modified +30d --exec rm -- {}
 
 All conditions must hold. Numbers: +N more than N, -N less than N, N exactly N. The disk is not
 read: entries are listed as the last scan found them. --exec runs its command for each entry,
-without a shell; {} becomes the path, or the address of an object.";
+without a shell; {} becomes the path, or the address of an object. weft files verify reads the files
+that --never-verified lists.";
 
 /// Flags of `weft files find`.
 #[derive(Debug, clap::Args)]
@@ -84,6 +86,9 @@ pub(super) struct Args {
     /// than any age
     #[arg(long, value_name = "[+-]AGE", value_parser = age_range(), allow_hyphen_values = true)]
     verified: Vec<Range>,
+    /// Files whose content was never verified, or was written since
+    #[arg(long)]
+    never_verified: bool,
     /// Replicas of the file's copy that were intact when last read; 0 without a copy
     #[arg(long, value_name = "[+-]N", value_parser = count_range(), allow_hyphen_values = true, hide_short_help = true)]
     replicas: Vec<Range>,
@@ -284,7 +289,8 @@ impl Conditions<'_> {
 
     /// Returns whether any condition needs the digest of an entry.
     fn needs_digest(&self) -> bool {
-        !self.args.verified.is_empty() || !self.args.replicas.is_empty() || self.args.damaged
+        let args = self.args;
+        !args.verified.is_empty() || args.never_verified || !args.replicas.is_empty() || args.damaged
     }
 
     fn digest_matches(&self, file: &Attributes, digest: Option<&Digest>) -> bool {
@@ -293,6 +299,7 @@ impl Conditions<'_> {
         let replicas = copy.map_or(0, |copy| i64::from(copy.replicas));
         file.kind == Kind::File
             && self.args.verified.iter().all(|range| range.has(age_ms))
+            && (!self.args.never_verified || digest.is_none())
             && self.args.replicas.iter().all(|range| range.has(replicas))
             && (!self.args.damaged || digest.is_some_and(|digest| digest.damaged_ms.is_some()))
     }

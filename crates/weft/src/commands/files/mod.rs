@@ -38,6 +38,7 @@ Examples:
   weft files report                       owners, formats, sizes, ages, the largest, the oldest
   weft files diff 7d                      changes that scans found in seven days
   weft files forget /data/old             remove a tree from the catalogue
+  weft files verify                       read files that were never read
   weft files policy plan                  what policies would do now
   weft files diff                         how the disk differs from the catalogue
 
@@ -71,6 +72,8 @@ enum Command {
     Diff(diff::Args),
     /// Remove trees from the catalogue, without touching the disk
     Forget(forget::Args),
+    /// Read files that were never read and record their SHA-256
+    Verify(policy::VerifyArgs),
     /// Act on files by rules: verify, copy, release, move, delete
     Policy(policy::Args),
     /// Undo a run of a policy
@@ -99,6 +102,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         Command::Report(args) => report::run(&args, context),
         Command::Diff(args) => diff::run(&args, context),
         Command::Forget(args) => forget::run(&args, context),
+        Command::Verify(args) => policy::verify(&args, context),
         Command::Policy(args) => policy::run(args, context),
         Command::Undo(args) => policy::undo(&args, context),
     }

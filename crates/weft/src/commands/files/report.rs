@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::flag_values::whole_from;
 use crate::outcome::Outcome;
 use crate::table::{Column, Table};
-use crate::units::{bytes, count};
+use crate::units::{bytes, count, counted};
 use system::users::Names;
 
 const EXAMPLES: &str = "\
@@ -59,7 +59,7 @@ enum Report {
     Oldest,
     /// Files of zero bytes
     Empty,
-    /// Files with equal content, as far as policies have read them (verify, copy)
+    /// Files with equal content, among those that weft files verify or a policy has read
     Duplicates,
     /// Totals at the end of each day on which a scan ended
     Growth,
@@ -394,6 +394,7 @@ fn duplicates(catalogue: &Catalogue, limit: usize, context: &mut Context) -> any
             "first": first.collect::<Vec<_>>(),
         }))?);
     }
+    let archive = context.archive_flag();
     let out = &mut context.out;
     for row in &found.first {
         writeln!(out, "{} of {} each:", count(row.files), bytes(row.size_bytes))?;
@@ -404,17 +405,28 @@ fn duplicates(catalogue: &Catalogue, limit: usize, context: &mut Context) -> any
             writeln!(out, "  and {} more", count(row.files - row.paths.len() as u64))?;
         }
     }
-    writeln!(
-        out,
-        "{} contents exist more than once: keeping one copy of each would free {}",
-        count(found.contents),
-        bytes(found.excess_bytes),
-    )?;
-    writeln!(
-        out,
-        "content known for {} of {} non-empty files (policies that verify or copy read files)",
+    let hidden = found.contents.saturating_sub(found.first.len() as u64);
+    if hidden > 0 {
+        let more = out.style.dim(&format!("and {} more (-n)", count(hidden)));
+        writeln!(out, "{more}")?;
+    }
+    if found.known_files > 0 {
+        writeln!(
+            out,
+            "{} more than once: keeping one copy of each would free {}",
+            counted(found.contents, "content exists", "contents exist"),
+            bytes(found.excess_bytes),
+        )?;
+    }
+    let known = format!(
+        "content known for {} of {}",
         count(found.known_files),
-        count(found.files),
-    )?;
+        counted(found.files, "non-empty file", "non-empty files")
+    );
+    if found.known_files < found.files {
+        writeln!(out, "{known}: weft files verify{archive} reads the others")?;
+    } else {
+        writeln!(out, "{known}")?;
+    }
     Ok(())
 }

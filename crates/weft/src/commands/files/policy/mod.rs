@@ -170,13 +170,17 @@ pub(crate) fn read(file: Option<&Path>, archive: &Path) -> anyhow::Result<(PathB
         }
         text => text.with_context(|| format!("read {}", path.display()))?,
     };
+    let rules = parsed(&path, &text)?;
+    Ok((path, rules))
+}
+
+fn parsed(path: &Path, text: &str) -> Result<Rules, WrongUse> {
     let names = NameResolver {
         user: &|name| uid(name).ok(),
         group: &|name| gid(name).ok(),
         bucket: &|name| Ok(store::bucket::check_name(name)?),
     };
-    let rules = Rules::read(&path, &text, &names);
-    Ok((path, rules.map_err(|error| WrongUse(error.to_string()))?))
+    Rules::read(path, text, &names).map_err(|error| WrongUse(error.to_string()))
 }
 
 fn check(args: CheckArgs, context: &mut Context) -> anyhow::Result<Outcome> {
@@ -315,6 +319,40 @@ fn run_one(job: Job<'_>, stop: &mut Option<Stop>, context: &mut Context) -> anyh
     } else {
         Outcome::Done
     })
+}
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  weft files verify
+  weft files verify && weft files report duplicates
+
+Files that were read before and not written since are not read again; a policy with the action
+verify does that (weft files policy example). A stopped run continues when it is run again.
+Exit code 1: a file could not be read.";
+
+/// Flags of `weft files verify`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = VERIFY_EXAMPLES)]
+pub(super) struct VerifyArgs {}
+
+/// The rules of `weft files verify`. Never is longer ago than every age.
+const VERIFY_RULES: &str = "[policy.files-verify]\naction = 'verify'\ncondition = 'last_verified > 1000 y'\n";
+
+/// Runs `weft files verify`.
+pub(super) fn verify(_: &VerifyArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    if context.read_only {
+        return Err(WrongUse("a run writes: run it without --read-only".to_owned()).into());
+    }
+    let rules = parsed(Path::new("the rules of weft files verify"), VERIFY_RULES)?;
+    let catalogue = open(context)?;
+    policy::settle(&catalogue)?;
+    let (protected, no_store) = (protected_dirs(&context.archive), StoreArgs::default());
+    let (mut outcome, mut stop) = (Outcome::Done, None);
+    for policy in &rules.policies {
+        let job = Job::plan(&catalogue, policy, &protected, &|| place(&no_store))?;
+        outcome = outcome.max(run_one(job, &mut stop, context)?);
+    }
+    Ok(outcome)
 }
 
 const UNDO_EXAMPLES: &str = "\
