@@ -1,5 +1,5 @@
 //! Creates web-archive files: from a generated web ([`synth`]), from a folder ([`pack`]), and from
-//! the crates whose sources are on this machine ([`demo`]).
+//! the documentation of Weft ([`demo`]).
 //!
 //! Invariant: the same settings and sources give the same bytes, on any machine and with any number
 //! of threads. A file that is created again therefore has the same digest, and adds nothing to an
@@ -12,5 +12,6 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod demo;
+mod markdown;
 pub mod pack;
 pub mod synth;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
+use crate::markdown;
 
 /// Content types by extension, in lower case.
 const TYPES: [(&str, &str); 24] = [
@@ -60,40 +60,13 @@ pub(super) fn of(path: &Path, bytes: Vec<u8>) -> (&'static str, Vec<u8>) {
 }
 
 /// Converts Markdown to a page, titled by its first heading or else by the name of its file.
-fn page(markdown: &str, name: &str) -> String {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_TASKLISTS;
-    let title = title(markdown, options).unwrap_or_else(|| name.to_owned());
-    let mut page = String::with_capacity(markdown.len() * 2);
+fn page(text: &str, name: &str) -> String {
+    let title = markdown::title(text).unwrap_or_else(|| name.to_owned());
+    let mut page = String::with_capacity(text.len() * 2);
     page.push_str("<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n<title>");
-    page.push_str(&escaped(&title));
+    page.push_str(&markdown::escaped(&title));
     page.push_str("</title>\n</head>\n<body>\n");
-    html::push_html(&mut page, Parser::new_ext(markdown, options));
+    markdown::push_html(&mut page, markdown::events(text));
     page.push_str("</body>\n</html>\n");
     page
-}
-
-/// Returns the text of the first non-empty heading.
-fn title(markdown: &str, options: Options) -> Option<String> {
-    let mut title = String::new();
-    let mut within = false;
-    for event in Parser::new_ext(markdown, options) {
-        match event {
-            Event::Start(Tag::Heading { .. }) => within = true,
-            Event::End(TagEnd::Heading(_)) if !title.trim().is_empty() => break,
-            Event::End(TagEnd::Heading(_)) => within = false,
-            Event::Text(text) | Event::Code(text) if within => title.push_str(&text),
-            Event::SoftBreak | Event::HardBreak if within => title.push(' '),
-            _ => {}
-        }
-    }
-    let title = title.trim();
-    (!title.is_empty()).then(|| title.to_owned())
-}
-
-fn escaped(text: &str) -> String {
-    // `&` comes first, or the `&` of `&lt;` would be escaped again.
-    text.replace('&', "&amp;").replace('<', "&lt;")
 }

@@ -1,6 +1,6 @@
 //! The common parts of the request, response and metadata records of a visit.
 
-use time::OffsetDateTime;
+use format::date;
 
 use super::ballast::push;
 use super::page::Visit;
@@ -53,17 +53,10 @@ impl Facts {
 
 /// Returns the date of a visit in the formats of WARC and HTTP.
 pub(super) fn dates(index: u64) -> (String, String) {
-    let unix_s = FIRST_VISIT_UNIX_S.saturating_add_unsigned(index);
-    let at = OffsetDateTime::from_unix_timestamp(unix_s).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let (year, month, day) = (at.year(), at.month(), at.day());
-    let (hour, minute, second) = at.time().as_hms();
-    let weekday = &at.weekday().to_string()[..3];
-    let month_name = &month.to_string()[..3];
-    let month = u8::from(month);
-    (
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"),
-        format!("{weekday}, {day:02} {month_name} {year:04} {hour:02}:{minute:02}:{second:02} GMT"),
-    )
+    let ms = FIRST_VISIT_UNIX_S
+        .saturating_add_unsigned(index)
+        .saturating_mul(1000);
+    (date::iso_short(ms), date::http_date(ms))
 }
 
 fn uuid(random: &mut Random) -> String {

@@ -103,7 +103,7 @@ pub(crate) enum Command {
     Files(Box<files::Args>),
     /// Check machine, ports, archive and store, and advise what to fix
     Doctor(doctor::Args),
-    /// Try Weft on an archive of the crates it was built from
+    /// Try Weft on an archive of its own documentation
     Demo(demo::Args),
     /// Generate a synthetic web of any size
     Synth(synth::Args),

@@ -10,6 +10,8 @@ use anyhow::{Context as _, bail, ensure};
 use generate::demo::Web;
 use serde_json::Value;
 
+use super::query_value;
+
 use crate::stderr::progress_line;
 use crate::stdout::Out;
 use crate::web_server::WebServer;
@@ -23,58 +25,8 @@ pub(crate) fn check(web: &Web, server: &WebServer, archive: &Path, out: &mut Out
         address: server.address(),
     };
     let replay = server.replay_address().map(|address| Http { address });
-    let socket = Socket { archive };
-    let url = encoded(&web.url);
-    let query = encoded(&web.query);
-    let checks: [(&str, anyhow::Result<()>); 10] = [
-        ("home page over HTTP", http.page("/")),
-        (
-            "search over HTTP",
-            http.json(&format!("/api/v1/search?q={query}"))
-                .and_then(|a| check_search(&a, web)),
-        ),
-        (
-            "in-links over HTTP",
-            http.json(&format!("/api/v1/inlinks?url={url}"))
-                .and_then(|a| check_links(&a, web)),
-        ),
-        (
-            "captures over HTTP",
-            http.get(&format!("/cdx?url={url}"))
-                .and_then(|body| check_captures(&body, web)),
-        ),
-        (
-            "an archived page with its images and styles",
-            replay
-                .context("the server has no replay address")
-                .and_then(|replay| check_replay(&http, &replay, web)),
-        ),
-        (
-            "search",
-            socket
-                .json(&["search", &web.query])
-                .and_then(|a| check_search(&a, web)),
-        ),
-        (
-            "in-links",
-            socket
-                .json(&["inlinks", &web.url])
-                .and_then(|a| check_links(&a, web)),
-        ),
-        (
-            "captures",
-            socket
-                .run(&["cdx", &web.url])
-                .and_then(|text| check_captures(&text, web)),
-        ),
-        ("ranking", socket.json(&["top"]).and_then(|a| check_ranks(&a))),
-        (
-            "views",
-            socket
-                .run(&["dump", "pages"])
-                .and_then(|text| check_page_count(&text, web)),
-        ),
-    ];
+    let mut checks = check_http(web, &http, replay.as_ref());
+    checks.extend(check_socket(web, &Socket { archive }));
     let mut failed = 0;
     for (name, result) in &checks {
         match result {
@@ -89,9 +41,101 @@ pub(crate) fn check(web: &Web, server: &WebServer, archive: &Path, out: &mut Out
     Ok(failed)
 }
 
-/// Checks that a replayed page has its own stylesheet and picture. A synthetic web has neither.
+/// A name and the result of a check.
+type Check = (&'static str, anyhow::Result<()>);
+
+/// What a browser asks.
+fn check_http(web: &Web, http: &Http, replay: Option<&Http>) -> Vec<Check> {
+    let (url, query) = (query_value(&web.page_url), query_value(&web.query));
+    let inlinks = format!("/api/v1/inlinks?url={url}");
+    vec![
+        ("home page over HTTP", http.page("/")),
+        (
+            "search over HTTP",
+            http.json(&format!("/api/v1/search?q={query}"))
+                .and_then(|answer| check_search(&answer, web)),
+        ),
+        (
+            "in-links over HTTP",
+            http.json(&inlinks).and_then(|answer| check_links(&answer, web)),
+        ),
+        (
+            "captures over HTTP",
+            http.get(&format!("/cdx?url={url}"))
+                .and_then(|lines| check_captures(&lines, web)),
+        ),
+        (
+            "calendar over HTTP",
+            http.json(&format!("/api/v1/calendar?url={url}"))
+                .and_then(|answer| check_calendar(&answer, web)),
+        ),
+        (
+            "changes over HTTP",
+            http.json(&format!("/api/v1/diff?url={url}"))
+                .and_then(|answer| check_changes(&answer)),
+        ),
+        (
+            "an archived page with its images, styles and scripts",
+            replay
+                .context("the server has no replay address")
+                .and_then(|replay| check_replay(http, replay, web)),
+        ),
+    ]
+}
+
+/// What a command asks.
+fn check_socket(web: &Web, socket: &Socket) -> Vec<Check> {
+    let (page, start) = (web.page_url.as_str(), web.start_url.as_str());
+    vec![
+        (
+            "search",
+            socket
+                .json(&["search", &web.query])
+                .and_then(|answer| check_search(&answer, web)),
+        ),
+        (
+            "in-links",
+            socket
+                .json(&["inlinks", page])
+                .and_then(|answer| check_links(&answer, web)),
+        ),
+        (
+            "captures",
+            socket
+                .run(&["cdx", page])
+                .and_then(|lines| check_captures(&lines, web)),
+        ),
+        (
+            "changes",
+            socket
+                .json(&["diff", page])
+                .and_then(|answer| check_changes(&answer)),
+        ),
+        // Exit code 1 if parts are missing.
+        (
+            "parts of the start page",
+            socket.run(&["replay-check", start]).map(drop),
+        ),
+        (
+            "ranking",
+            socket.json(&["top"]).and_then(|answer| check_ranks(&answer)),
+        ),
+        (
+            "views",
+            socket
+                .run(&["dump", "pages"])
+                .and_then(|rows| check_page_count(&rows, web)),
+        ),
+        (
+            "no quarantine",
+            socket.json(&["status"]).and_then(|answer| check_losses(&answer)),
+        ),
+    ]
+}
+
+/// Checks that the replayed start page has its style, script and logo.
 fn check_replay(http: &Http, replay: &Http, web: &Web) -> anyhow::Result<()> {
-    let framed = http.get(&format!("/replay/{}", web.url))?;
+    let framed = http.get(&format!("/replay/{}", web.start_url))?;
     let (_, rest) = framed
         .split_once("<iframe")
         .context("the replay bar has no frame")?;
@@ -105,24 +149,29 @@ fn check_replay(http: &Http, replay: &Http, web: &Web) -> anyhow::Result<()> {
         .map(|begin| &src[begin..])
         .context("the frame shows no capture")?;
     let page = replay.get(path)?;
-    for begin in ["<link rel=\"stylesheet\" href=\"", "<img class=\"crate\" src=\""] {
-        if let Some((_, rest)) = page.split_once(begin) {
-            let part = rest.split('"').next().unwrap_or_default();
-            ensure!(!replay.get(part)?.is_empty(), "{part} is empty");
-        } else {
-            ensure!(
-                !web.url.starts_with("https://crates.io/"),
-                "the page has no {begin:?}"
-            );
-        }
+    for begin in [
+        "<link rel=\"stylesheet\" href=\"",
+        "<script src=\"",
+        "<img src=\"",
+    ] {
+        let (_, rest) = page
+            .split_once(begin)
+            .with_context(|| format!("the page has no {begin:?}"))?;
+        let part = rest.split('"').next().unwrap_or_default();
+        ensure!(!replay.get(part)?.is_empty(), "{part} is empty");
     }
     Ok(())
 }
 
 fn check_search(answer: &Value, web: &Web) -> anyhow::Result<()> {
     let hits = answer["hits"].as_array().context("the answer has no hits")?;
-    let found = hits.iter().any(|hit| hit["url"] == web.url.as_str());
-    ensure!(found, "{} is not among the first {} results", web.url, hits.len());
+    let found = hits.iter().any(|hit| hit["url"] == web.page_url.as_str());
+    ensure!(
+        found,
+        "{} is not among the first {} results",
+        web.page_url,
+        hits.len()
+    );
     Ok(())
 }
 
@@ -131,18 +180,33 @@ fn check_links(answer: &Value, web: &Web) -> anyhow::Result<()> {
     ensure!(
         total >= web.inlinks_min,
         "{total} pages link to {}, expected {} or more",
-        web.url,
+        web.page_url,
         web.inlinks_min
     );
     Ok(())
 }
 
 fn check_captures(lines: &str, web: &Web) -> anyhow::Result<()> {
-    ensure!(
-        lines.lines().any(|line| line.contains(&web.url)),
-        "no capture of {} in {lines:?}",
-        web.url
-    );
+    let captures = lines.lines().filter(|line| line.contains(&web.page_url)).count();
+    let expected = web.crawled_ms.len();
+    ensure!(captures == expected, "{captures} captures, expected {expected}");
+    Ok(())
+}
+
+fn check_calendar(answer: &Value, web: &Web) -> anyhow::Result<()> {
+    let contents = answer["contents"]
+        .as_u64()
+        .context("the answer has no contents")?;
+    let expected = web.crawled_ms.len() as u64;
+    ensure!(contents == expected, "{contents} contents, expected {expected}");
+    Ok(())
+}
+
+fn check_changes(answer: &Value) -> anyhow::Result<()> {
+    let parts = answer["parts"].as_array().context("the answer has no parts")?;
+    let changed = |change: &str| parts.iter().any(|part| part["change"] == change);
+    ensure!(changed("new"), "no new words");
+    ensure!(changed("same"), "no words of the version before");
     Ok(())
 }
 
@@ -166,6 +230,14 @@ fn check_page_count(dump: &str, web: &Web) -> anyhow::Result<()> {
         "{pages} pages, expected {} or more",
         web.pages
     );
+    Ok(())
+}
+
+fn check_losses(answer: &Value) -> anyhow::Result<()> {
+    let quarantined = answer["quarantined"]
+        .as_u64()
+        .context("the answer has no quarantine")?;
+    ensure!(quarantined == 0, "{quarantined} spans are quarantined");
     Ok(())
 }
 
@@ -239,27 +311,5 @@ impl Socket<'_> {
             );
         }
         String::from_utf8(output.stdout).context("read its output")
-    }
-}
-
-/// Escapes `text` for a query string.
-fn encoded(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::encoded;
-
-    #[test]
-    fn query_strings_are_encoded() {
-        assert_eq!(encoded("https://a.b/c?d=é"), "https%3A%2F%2Fa.b%2Fc%3Fd%3D%C3%A9");
     }
 }

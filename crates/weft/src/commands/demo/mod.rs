@@ -1,4 +1,4 @@
-//! `weft demo`: loads and serves an archive of real pages with real links within seconds.
+//! `weft demo`: loads and serves an archive of a web site within seconds. The site is in the program.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
+use format::date::{digits, iso};
 use generate::demo::{self, Web};
 use inputs::LoadInput;
 use server::{ReplaySettings, ServerSettings};
@@ -21,6 +22,7 @@ use crate::sql_program::SqlProgram;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::style::shell_word;
+use crate::units::day;
 use crate::web_server::{OtherServices, WebServer};
 
 mod check;
@@ -30,8 +32,8 @@ Examples:
   weft demo                 load the demo, serve it, and print what to try
   weft demo --exit          the same, then check the answers and exit
 
-The pages are the READMEs and manifests of the Rust crates that Weft was built
-from, found where Cargo keeps its sources, or a generated web if there are none.
+The site is the documentation of Weft, captured at three dates, with a blog and
+pages of other sites that link to it. It is in the program: nothing is downloaded.
 The archive is in the user's cache folder unless --archive is given.";
 
 /// Flags of `weft demo`.
@@ -60,15 +62,14 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         context.archive_given = true;
     }
     let mut archive = open_owned(context)?;
-    let input = cache.join("demo.warc.gz");
-    let (web, changed) = write_input(&input)?;
+    let (web, changed) = write_inputs(&cache)?;
     if own_folder && changed {
         // The pages of an earlier version of the demo do not belong in this one.
         drop(archive);
         std::fs::remove_dir_all(&context.archive).context("remove the previous demo")?;
         archive = open_owned(context)?;
     }
-    let loaded = load::run_request(&archive, &request(&input), &stop, context)?;
+    let loaded = load::run_request(&archive, &request(&web), &stop, context)?;
     if stop.is_requested() {
         return Ok(Outcome::Losses);
     }
@@ -101,39 +102,35 @@ fn open_owned(context: &Context) -> anyhow::Result<Archive> {
     ask::open_with(context, settings)
 }
 
-/// Writes the WARC of the demo. Returns its description, and whether it differs from that of the
-/// last demo.
-fn write_input(input: &Path) -> anyhow::Result<(Web, bool)> {
-    let fresh = input.with_file_name("new.warc.gz");
-    let (web, line) = match demo::write_crates(&fresh)? {
-        Some(web) => {
-            let line = format!(
-                "{} pages about the Rust crates that Weft was built from",
-                web.pages
-            );
-            (web, line)
-        }
-        None => {
-            let line =
-                "no crate sources found below Cargo's home: showing a generated web instead".to_owned();
-            (demo::write_synth(&fresh)?, line)
-        }
-    };
-    progress_line(&line);
-    // If the bytes are equal, the archive of the last demo is reused.
-    let changed = std::fs::read(input).ok() != Some(std::fs::read(&fresh)?);
-    // Rename last: a demo that is stopped while writing leaves the earlier file intact.
-    std::fs::rename(&fresh, input).with_context(|| format!("write {}", input.display()))?;
+/// Writes the WARCs of the demo. Returns their description, and whether they differ from those of
+/// the last demo.
+fn write_inputs(cache: &Path) -> anyhow::Result<(Web, bool)> {
+    let fresh = cache.join("new");
+    std::fs::create_dir_all(&fresh).with_context(|| format!("create {}", fresh.display()))?;
+    let mut web = demo::write(&fresh)?;
+    let mut changed = false;
+    for path in &mut web.files {
+        let known = cache.join(path.file_name().context("the name of a WARC")?);
+        // If the bytes are equal, the archive of the last demo is reused.
+        changed |= std::fs::read(&known).ok() != Some(std::fs::read(&*path)?);
+        // Rename last: a demo that is stopped while writing leaves the earlier files intact.
+        std::fs::rename(&*path, &known).with_context(|| format!("write {}", known.display()))?;
+        *path = known;
+    }
     Ok((web, changed))
 }
 
-fn request(input: &Path) -> LoadRequest {
-    let name = input.display().to_string();
+fn request(web: &Web) -> LoadRequest {
+    let input = |path: &PathBuf| LoadInput {
+        name: path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        path: path.display().to_string(),
+    };
     LoadRequest {
-        inputs: vec![LoadInput {
-            name: "demo.warc.gz".into(),
-            path: name,
-        }],
+        inputs: web.files.iter().map(input).collect(),
         ..LoadRequest::default()
     }
 }
@@ -180,31 +177,68 @@ fn show(
     Ok(Outcome::Done)
 }
 
-/// Prints suggestions to try.
+/// Prints what the archive has, and four things to try.
 fn print_invitation(web: &Web, server: &WebServer, context: &mut Context) -> anyhow::Result<()> {
     let url = server.url();
-    let (page, query) = (shell_word(&web.url), shell_word(&web.query));
     let archive = shell_word(&context.archive.display().to_string());
     // Print the path by which the program was started: after `make demo` it is not on the shell's
     // `PATH`.
     let weft = shell_word(&std::env::args().next().unwrap_or_else(|| "weft".into()));
+    let page = query_value(&web.page_url);
+    let days: Vec<String> = web.crawled_ms.iter().map(|ms| day(&iso(*ms))).collect();
+    let times = web
+        .crawled_ms
+        .iter()
+        .map(|ms| format!("     {url}replay/{}/{}\n", digits(*ms), web.page_url));
+    let times: String = times.collect();
     let out = &mut context.out;
     let address = out.style.bold(&out.style.address(&url));
-    writeln!(
+    write!(
         out,
-        "\nOpen {address} in a browser, or try in another terminal:\n"
+        "\n{} pages: the documentation of Weft as a web site, with a blog and sites that link to it,\n\
+         captured on {}.\n\n\
+         Open {address} in a browser. Four things to try:\n\n\
+         1. Search, with links and versions of every result:\n     \
+         {url}search?q={}\n\n\
+         2. Who links to a page, with which words:\n     \
+         {url}inlinks?url={page}\n\n\
+         3. The page as it was at each date, with styles and pictures, and what changed last:\n{times}     \
+         {url}page/diff?url={page}\n\n\
+         4. The same in another terminal:\n     \
+         {weft} diff {} --archive {archive}\n\n\
+         Press Ctrl-C to stop.\n",
+        web.pages,
+        days.join(", "),
+        query_value(&web.query),
+        shell_word(&web.page_url),
     )?;
-    writeln!(
-        out,
-        "  {url}replay/{}   (an archived page with its images and styles)\n",
-        web.url
-    )?;
-    writeln!(out, "  export WEFT_ARCHIVE={archive}")?;
-    writeln!(out, "  {weft} search {query}")?;
-    writeln!(out, "  {weft} inlinks {page}")?;
-    writeln!(out, "  {weft} top")?;
-    writeln!(out, "  curl '{url}cdx?url={}'\n", web.url)?;
-    writeln!(out, "Press Ctrl-C to stop.")?;
     out.flush()?;
     Ok(())
+}
+
+/// Escapes `text` for a value in a query string.
+fn query_value(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' => {
+                out.push(char::from(byte));
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::query_value;
+
+    #[test]
+    fn values_of_queries_are_encoded() {
+        assert_eq!(
+            query_value("https://a.b/c?d=é f"),
+            "https://a.b/c%3Fd%3D%C3%A9%20f"
+        );
+    }
 }
