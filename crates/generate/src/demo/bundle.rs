@@ -4,7 +4,7 @@
 //!
 //! | line | followed by |
 //! |---|---|
-//! | `edition SECONDS` | the files of this time, in seconds since 1970; the oldest edition is first |
+//! | `edition SECONDS` | the files of this time (seconds since 1970); the oldest edition is first |
 //! | `file NAME BYTES` | the content of the file, whose name is relative to `docs/` |
 
 use std::collections::BTreeMap;

@@ -28,7 +28,7 @@ pub(super) struct Crawls {
 }
 
 impl Crawls {
-    /// Writes the crawl of `resources`, which begins at `begin_ms` and asks for one address a second.
+    /// Writes the crawl of `resources`. It begins at `begin_ms` and asks for one address a second.
     pub(super) fn write(&mut self, path: &Path, begin_ms: i64, resources: &[Resource]) -> io::Result<()> {
         let mut writer = Writer::create(path, Compression::GZIP)?;
         let info_id = record_id(&["warcinfo", &begin_ms.to_string()]);

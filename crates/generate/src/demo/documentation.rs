@@ -96,7 +96,7 @@ fn page_of_book(number: usize, edition: &Edition, part: &Part, page: &Page, part
     } else {
         article
     };
-    frame(&page.title, Some((part, page)), &article)
+    frame(&format!("{} · Weft", page.title), Some((part, page)), &article)
 }
 
 /// Returns the new address of a link in a page of the book. Links to files that are not pages of
@@ -140,7 +140,7 @@ fn start(number: usize, earlier: Option<&Edition>, parts: &[Part]) -> String {
             .for_each(|page| push_item(page, &mut html));
         html.push_str("</ul>\n");
     }
-    frame("Weft", None, &html)
+    frame("Weft: a searchable web from web-archive files", None, &html)
 }
 
 fn contents(parts: &[Part]) -> String {
@@ -151,13 +151,13 @@ fn contents(parts: &[Part]) -> String {
         html.push_str("</ul>\n</section>\n");
     }
     html.push_str("</div>\n");
-    frame("Contents", None, &html)
+    frame("Contents · Weft", None, &html)
 }
 
 fn missing() -> String {
     let html = "<h1>This page does not exist</h1>\n<p>Perhaps it was renamed: look into the \
                 <a href=\"/contents.html\">contents</a>.</p>\n";
-    frame("This page does not exist", None, html)
+    frame("This page does not exist · Weft", None, html)
 }
 
 fn push_item(page: &Page, html: &mut String) {
@@ -170,11 +170,7 @@ fn push_item(page: &Page, html: &mut String) {
 
 /// Returns a whole page: head, header, the navigation of its part, the article, footer.
 fn frame(title: &str, place: Option<(&Part, &Page)>, article: &str) -> String {
-    let title = if title == "Weft" {
-        "Weft: a searchable web from web-archive files".to_owned()
-    } else {
-        format!("{} · Weft", escaped(title))
-    };
+    let title = escaped(title);
     let navigation = place.map_or_else(String::new, |(part, page)| navigation(part, page));
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

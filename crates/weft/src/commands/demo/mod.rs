@@ -1,4 +1,4 @@
-//! `weft demo`: loads and serves an archive of a web site within seconds. The site is in the program.
+//! `weft demo`: loads and serves an archive of a web site that is in the program.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -184,34 +184,37 @@ fn print_invitation(web: &Web, server: &WebServer, context: &mut Context) -> any
     // Print the path by which the program was started: after `make demo` it is not on the shell's
     // `PATH`.
     let weft = shell_word(&std::env::args().next().unwrap_or_else(|| "weft".into()));
-    let page = query_value(&web.page_url);
     let days: Vec<String> = web.crawled_ms.iter().map(|ms| day(&iso(*ms))).collect();
-    let times = web
-        .crawled_ms
-        .iter()
-        .map(|ms| format!("     {url}replay/{}/{}\n", digits(*ms), web.page_url));
-    let times: String = times.collect();
+    let (page, query) = (query_value(&web.page_url), query_value(&web.query));
     let out = &mut context.out;
     let address = out.style.bold(&out.style.address(&url));
-    write!(
+    writeln!(
         out,
-        "\n{} pages: the documentation of Weft as a web site, with a blog and sites that link to it,\n\
-         captured on {}.\n\n\
-         Open {address} in a browser. Four things to try:\n\n\
-         1. Search, with links and versions of every result:\n     \
-         {url}search?q={}\n\n\
-         2. Who links to a page, with which words:\n     \
-         {url}inlinks?url={page}\n\n\
-         3. The page as it was at each date, with styles and pictures, and what changed last:\n{times}     \
-         {url}page/diff?url={page}\n\n\
-         4. The same in another terminal:\n     \
-         {weft} diff {} --archive {archive}\n\n\
-         Press Ctrl-C to stop.\n",
+        "\n{} pages, captured on {}: the documentation of Weft as a web site, a blog,\n\
+         and pages of other sites that link to it.\n\n\
+         Open {address} in a browser. Four things to try:\n",
         web.pages,
-        days.join(", "),
-        query_value(&web.query),
-        shell_word(&web.page_url),
+        days.join(", ")
     )?;
+    writeln!(out, "1. Search the pages:")?;
+    writeln!(out, "   {url}search?q={query}")?;
+    writeln!(out, "2. See who links to a page, and with which words:")?;
+    writeln!(out, "   {url}page/inlinks?url={page}")?;
+    writeln!(
+        out,
+        "3. See this page as it was at each date, and what changed last:"
+    )?;
+    for ms in &web.crawled_ms {
+        writeln!(out, "   {url}replay/{}/{}", digits(*ms), web.page_url)?;
+    }
+    writeln!(out, "   {url}page/diff?url={page}")?;
+    writeln!(out, "4. Ask on the command line, in another terminal:")?;
+    writeln!(
+        out,
+        "   {weft} diff {} --archive {archive}\n",
+        shell_word(&web.page_url)
+    )?;
+    writeln!(out, "Press Ctrl-C to stop.")?;
     out.flush()?;
     Ok(())
 }
