@@ -92,6 +92,7 @@ fn redact(body: &mut Body) {
         | Body::Rebuilding(_) => {}
         // These contain no file names.
         Body::Stages(_)
+        | Body::PageText(_)
         | Body::Calendar(_)
         | Body::Diff(_)
         | Body::Links(_)

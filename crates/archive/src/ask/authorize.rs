@@ -33,6 +33,7 @@ pub(crate) fn refusal_text(what: &str, groups: &Groups) -> String {
 fn about_the_archive(question: &Question) -> Option<&'static str> {
     match question {
         Question::Page(_)
+        | Question::PageText(_)
         | Question::Calendar(_)
         | Question::Diff(_)
         | Question::Inlinks(_)

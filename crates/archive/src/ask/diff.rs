@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use index::PastVersion;
 use similar::{ChangeTag, TextDiff};
 
 use super::basis::Basis;
-use super::history::{PageHistory, PresentVersion};
-use super::visible_snapshot::VisibleSnapshot;
-use super::{history, key, time};
+use super::page_version::PageVersion;
+use super::{key, page_version};
 use crate::AskError;
 use crate::question::{Diff, DiffBody, DiffChange, DiffPart, DiffVersion};
 
@@ -21,22 +19,13 @@ const CONTEXT_WORDS: usize = 20;
 pub(super) fn diff(basis: &Basis<'_>, question: &Diff) -> Result<DiffBody, AskError> {
     let visible = basis.visible();
     let url_key = key::url_key(&question.url)?;
-    let versions = versions(&visible, &url_key, &key::UrlSpelling::of(&question.url))?;
-    if versions.is_empty() {
-        return Err(match visible.uri(&url_key)? {
-            Some(_) => AskError::not_found(format!(
-                "{} has no version that is a page or document",
-                question.url
-            )),
-            None => key::unknown(&question.url, &url_key),
-        });
-    }
+    let versions = page_version::versions(&visible, &url_key, &question.url)?;
     let to = match &question.to {
-        Some(at) => find(&versions, at, &question.url)?,
+        Some(at) => page_version::find(&versions, at, &question.url)?,
         None => versions.len() - 1,
     };
     let from = match &question.from {
-        Some(at) => find(&versions, at, &question.url)?,
+        Some(at) => page_version::find(&versions, at, &question.url)?,
         None => to.checked_sub(1).ok_or_else(|| {
             AskError::not_found(format!(
                 "{} has no earlier version to compare it with",
@@ -45,10 +34,10 @@ pub(super) fn diff(basis: &Basis<'_>, question: &Diff) -> Result<DiffBody, AskEr
         })?,
     };
     let (from, to) = (&versions[from], &versions[to]);
-    let (older, newer) = (text(&visible, &url_key, from)?, text(&visible, &url_key, to)?);
+    let (older, newer) = (from.text(&visible, &url_key)?, to.text(&visible, &url_key)?);
     let mut body = DiffBody {
-        from: from.shown.clone(),
-        to: to.shown.clone(),
+        from: shown(from),
+        to: shown(to),
         url_key,
         ..DiffBody::default()
     };
@@ -56,93 +45,14 @@ pub(super) fn diff(basis: &Basis<'_>, question: &Diff) -> Result<DiffBody, AskEr
     Ok(body)
 }
 
-/// A version of a page.
-struct Version {
-    since_ms: i64,
-    until_ms: Option<i64>,
-    shown: DiffVersion,
-    text: Text,
-}
-
-enum Text {
-    Current,
-    Past(Option<[u8; 16]>),
-}
-
-/// Returns the versions of a page, oldest first.
-fn versions(
-    visible: &VisibleSnapshot<'_>,
-    url_key: &str,
-    asked: &key::UrlSpelling,
-) -> Result<Vec<Version>, AskError> {
-    let PageHistory { since_ms, past, now } = history::page_history(visible, url_key, asked)?;
-    let mut versions: Vec<Version> = past.into_iter().map(past_version).collect();
-    match now {
-        PresentVersion::Open(open) => versions.push(past_version(*open)),
-        PresentVersion::Current(Some(current)) if current.is_page || current.is_document => {
-            versions.push(Version {
-                since_ms,
-                until_ms: None,
-                shown: DiffVersion {
-                    since: format::date::iso(since_ms),
-                    fetch_time: format::date::iso(current.fetch_time_ms),
-                    until: None,
-                    title: current.title,
-                    digest: current.digest,
-                },
-                text: Text::Current,
-            })
-        }
-        PresentVersion::Current(_) => {}
+fn shown(version: &PageVersion) -> DiffVersion {
+    DiffVersion {
+        since: format::date::iso(version.since_ms),
+        fetch_time: format::date::iso(version.fetch_time_ms),
+        until: version.until_ms.map(format::date::iso),
+        title: version.title.clone(),
+        digest: version.digest.clone(),
     }
-    Ok(versions)
-}
-
-fn past_version(past: PastVersion) -> Version {
-    let until_ms = (!past.is_open()).then_some(past.until_ms);
-    Version {
-        since_ms: past.since_ms,
-        until_ms,
-        shown: DiffVersion {
-            since: format::date::iso(past.since_ms),
-            fetch_time: format::date::iso(past.fetch_time_ms),
-            until: until_ms.map(format::date::iso),
-            title: past.title,
-            digest: past.digest,
-        },
-        text: Text::Past(past.text),
-    }
-}
-
-/// Returns the index of the version that was current at the end of a time.
-fn find(versions: &[Version], at: &str, url: &str) -> Result<usize, AskError> {
-    let (_, last) = format::date::range_of_digits(time::check(at)?);
-    let began = versions
-        .iter()
-        .rposition(|version| format::date::digits(version.since_ms) <= last);
-    let Some(began) = began else {
-        let first = &versions[0].shown.since;
-        return Err(AskError::not_found(format!(
-            "{url} has no version at {at}: its first version is from {first}"
-        )));
-    };
-    // What followed the version need not be a page.
-    match versions[began].until_ms {
-        Some(until_ms) if format::date::digits(until_ms) <= last => Err(AskError::not_found(format!(
-            "{url} was no page or document at {at}: its version of then ended {}",
-            format::date::iso(until_ms)
-        ))),
-        _ => Ok(began),
-    }
-}
-
-fn text(visible: &VisibleSnapshot<'_>, url_key: &str, version: &Version) -> Result<String, AskError> {
-    let text = match version.text {
-        Text::Current => visible.text(url_key)?,
-        Text::Past(None) => None,
-        Text::Past(Some(name)) => visible.past_text(url_key, name)?,
-    };
-    Ok(text.unwrap_or_default())
 }
 
 fn add_parts(older: &str, newer: &str, body: &mut DiffBody) {

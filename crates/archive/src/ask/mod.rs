@@ -29,6 +29,8 @@ mod links;
 mod listed_pages;
 mod originals;
 mod page;
+mod page_text;
+mod page_version;
 mod post;
 mod rebuild;
 mod record;

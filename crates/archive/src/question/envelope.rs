@@ -24,6 +24,8 @@ macro_rules! questions {
             Quarantine(QuarantineBody) { Quarantine(Quarantine) => ledger::quarantine }
             /// Everything known about one URL.
             Page(PageBody) { Page(Page) => page::page }
+            /// A part of the text of one version.
+            PageText(PageTextBody) { PageText(PageText) => page_text::page_text }
             /// On which days a URL was captured.
             Calendar(CalendarBody) { Calendar(Calendar) => calendar::calendar }
             /// The changes of a page between two versions.

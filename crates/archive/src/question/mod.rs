@@ -19,6 +19,7 @@ mod links;
 mod listed_pages;
 mod load;
 mod page;
+mod page_text;
 mod post;
 mod rebuild;
 mod record;
@@ -36,8 +37,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     calendar::*, cdx::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*, links::*,
-    listed_pages::*, load::*, page::*, post::*, rebuild::*, record::*, report::*, rights::*, search::*,
-    sight::*, status::*, suggest::*, takedown::*, trends::*,
+    listed_pages::*, load::*, page::*, page_text::*, post::*, rebuild::*, record::*, report::*, rights::*,
+    search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
 };
 pub use ::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use access::Groups;
 use archive::question::{
     AccessScope, Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder,
-    Domains, Inlinks, LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion,
-    Suggest, Top, Trends,
+    Domains, Inlinks, LoadRequest, MatchType, Outlinks, Page, PageText, Question, Record, SearchOrder,
+    SearchQuestion, Suggest, Top, Trends,
 };
 use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
 use cdx::{Collapse, Field, Order};
@@ -341,6 +341,16 @@ fn questions_about_urls() -> Vec<Question> {
                     url: url.clone(),
                     from: from.map(str::to_owned),
                     to: None,
+                }
+                .into(),
+            );
+        }
+        for at in [None, Some("2004"), Some("2012")] {
+            questions.push(
+                PageText {
+                    url: url.clone(),
+                    at: at.map(str::to_owned),
+                    ..PageText::default()
                 }
                 .into(),
             );

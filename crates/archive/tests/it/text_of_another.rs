@@ -5,7 +5,7 @@ use std::path::Path;
 
 use access::Groups;
 use archive::question::{
-    ConcordanceQuestion, Diff, LoadRequest, Page, Question, SearchQuestion, Suggest, Trends,
+    ConcordanceQuestion, Diff, LoadRequest, Page, PageText, Question, SearchQuestion, Suggest, Trends,
 };
 use archive::{Archive, DocumentScope, OpenSettings};
 use inputs::LoadInput;
@@ -113,6 +113,11 @@ fn questions() -> Vec<Question> {
         }
         .into(),
         Page { url: url() }.into(),
+        PageText {
+            url: url(),
+            ..PageText::default()
+        }
+        .into(),
         Diff {
             url: url(),
             from: None,

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use access::Groups;
 use archive::question::{
-    Check, Diff, DiffChange, LoadRequest, Page, Purge, SearchHit, SearchQuestion, TakeDown, TakedownSelector,
-    Takedowns, UndoTakedown,
+    Check, Diff, DiffChange, LoadRequest, Page, PageText, Purge, SearchHit, SearchQuestion, TakeDown,
+    TakedownSelector, Takedowns, UndoTakedown,
 };
 use archive::{Archive, ErrorCode};
 use inputs::LoadInput;
@@ -201,6 +201,62 @@ fn what_has_changed_is_told() {
         public.ask(question("2011")).unwrap_err().code,
         ErrorCode::NotFound
     );
+}
+
+#[test]
+fn each_version_has_its_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = own(&dir.path().join("archive"));
+    load_all(&archive, dir.path(), &[0, 1, 2, 3, 4]);
+    let ask = |at: Option<&str>, start: u64| {
+        let question = PageText {
+            url: URL.into(),
+            at: at.map(str::to_owned),
+            start,
+            limit: 6,
+        };
+        archive.ask(question).map(|answer| answer.body)
+    };
+    let check = |at: Option<&str>, title: &str, since: &str, parts: &[&str]| {
+        let mut start = Some(0);
+        for part in parts {
+            let found = ask(at, start.expect("another part")).unwrap();
+            assert_eq!((found.text.as_str(), found.title.as_str()), (*part, title));
+            assert_eq!(&found.since[..4], since);
+            start = found.next;
+        }
+        assert_eq!(start, None);
+    };
+    check(
+        Some("2010"),
+        "First",
+        "2010",
+        &["the ke", "strel ", "came b", "ack"],
+    );
+    check(Some("2012"), "Second", "2012", &["an osp", "rey wa", "s seen"]);
+    check(
+        Some("2013"),
+        "First",
+        "2013",
+        &["the ke", "strel ", "came b", "ack"],
+    );
+    let newest = ask(None, 7).unwrap();
+    assert_eq!(
+        (newest.text.as_str(), newest.chars, newest.until),
+        ("enter ", 23, None)
+    );
+    assert_eq!(ask(Some("2009"), 0).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(ask(Some("soon"), 0).unwrap_err().code, ErrorCode::BadRequest);
+    // A client from whom the capture is hidden does not get its text.
+    let rule = "[[rule]]\naccess = \"deny\"\nto = \"2011\"\n";
+    std::fs::write(archive.rights_path(), rule).unwrap();
+    let question = PageText {
+        url: URL.into(),
+        at: Some("2010".into()),
+        ..PageText::default()
+    };
+    let refused = archive.seen_by(Groups::public()).ask(question).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::NotFound);
 }
 
 /// Regression: a page of 2011 redirected elsewhere from 2014 on and was a page again in 2020. Asked

@@ -51,6 +51,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Ledger(_) => "ledger",
         Question::Quarantine(_) => "quarantine",
         Question::Page(_) => "page",
+        Question::PageText(_) => "page_text",
         Question::Calendar(_) => "calendar",
         Question::Diff(_) => "diff",
         Question::Inlinks(_) | Question::Outlinks(_) => "links",
