@@ -1,6 +1,6 @@
 //! Links to and from a URL.
 
-use index::{SnapshotError, VersionLink, When};
+use index::{PageRow, SnapshotError, VersionLink, When};
 
 use super::basis::Basis;
 use super::limit::{clamp, page_of};
@@ -49,7 +49,14 @@ fn inlinks_when(
             fetch_time: format::date::iso(link.fetch_time_ms),
             is_current: link.is_current,
         }),
-        ..row(link.link, link.source_url, link.source_title)
+        ..row(
+            link.link,
+            Source {
+                url: link.source_url,
+                title: link.source_title,
+                fetch_time: None,
+            },
+        )
     };
     Ok(LinksBody {
         url_key,
@@ -84,10 +91,10 @@ fn inlinks_now(visible: &VisibleSnapshot<'_>, question: &Inlinks) -> Result<Link
     let mut links = visible.inlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.source_key));
     let rows = links.into_iter().map(|link| {
-        let (source_url, source_title) = title(visible, &link.source_key)?;
-        Ok(row(link, source_url, source_title))
+        let source = visible.version(&link.source_key)?.map(Source::of);
+        Ok(row(link, source.unwrap_or_default()))
     });
-    let rows = rows.collect::<Result<_, AskError>>()?;
+    let rows = rows.collect::<Result<_, SnapshotError>>()?;
     Ok(LinksBody {
         url_key,
         rows,
@@ -108,13 +115,8 @@ pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBo
     let mut links = visible.outlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.target_key));
     let total = version.as_ref().map_or(0, |version| u64::from(version.links));
-    let (url, title) = version
-        .map(|version| (version.url, version.title))
-        .unwrap_or_default();
-    let rows = links
-        .into_iter()
-        .map(|link| row(link, url.clone(), title.clone()))
-        .collect();
+    let source = version.map(Source::of).unwrap_or_default();
+    let rows = links.into_iter().map(|link| row(link, source.clone())).collect();
     Ok(LinksBody {
         url_key,
         rows,
@@ -123,11 +125,30 @@ pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBo
     })
 }
 
-fn row(link: index::LinkRow, source_url: String, source_title: String) -> LinkRow {
+/// The page that contains a link.
+#[derive(Clone, Default)]
+struct Source {
+    url: String,
+    title: String,
+    fetch_time: Option<String>,
+}
+
+impl Source {
+    fn of(version: PageRow) -> Source {
+        Source {
+            url: version.url,
+            title: version.title,
+            fetch_time: Some(format::date::iso(version.fetch_time_ms)),
+        }
+    }
+}
+
+fn row(link: index::LinkRow, source: Source) -> LinkRow {
     LinkRow {
         source_key: link.source_key,
-        source_url,
-        source_title,
+        source_url: source.url,
+        source_title: source.title,
+        source_fetch_time: source.fetch_time,
         target_key: link.target_key,
         target_url: link.target_url,
         anchor: link.anchor,
@@ -135,12 +156,4 @@ fn row(link: index::LinkRow, source_url: String, source_title: String) -> LinkRo
         external: link.external,
         version: None,
     }
-}
-
-/// Returns URL and title of a key's current version, or empty strings.
-fn title(visible: &VisibleSnapshot<'_>, url_key: &str) -> Result<(String, String), SnapshotError> {
-    let version = visible.version(url_key)?;
-    Ok(version
-        .map(|version| (version.url, version.title))
-        .unwrap_or_default())
 }

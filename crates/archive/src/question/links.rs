@@ -60,6 +60,11 @@ pub struct LinkRow {
     pub source_url: String,
     /// Title of that page.
     pub source_title: String,
+    /// When the current version of that page was captured (ISO 8601). Absent if versions other than
+    /// the current one were asked for: `version` has the times then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"2014-01-26T20:06:24.000Z")]
+    pub source_fetch_time: Option<String>,
     /// Key of the URL linked to.
     #[schemars(example = &"org,archive)/")]
     pub target_key: String,
