@@ -308,4 +308,5 @@ need-field: need-venv
 	$(call pip-install,py-wacz,wacz.main,wacz)
 	$(call pip-install,bagit,bagit,bagit)
 	$(call pip-install,networkx,networkx,networkx)
+	$(call pip-install,MCP client,mcp,mcp)
 COMMA = ,

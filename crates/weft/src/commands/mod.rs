@@ -21,6 +21,7 @@ mod inspect;
 mod links;
 mod load;
 mod manual;
+mod mcp;
 mod pack;
 mod page;
 mod pages;
@@ -95,6 +96,8 @@ pub(crate) enum Command {
     Rebuild(rebuild::Args),
     /// Serve pages, API and CDX over HTTP
     Serve(Box<serve::Args>),
+    /// Offer the archive to language models as tools (Model Context Protocol)
+    Mcp(mcp::Args),
     /// Inspect and manage the cache of remote stores
     Cache(cache::Args),
     /// Keep files in a store replicated over several disks or machines
@@ -135,7 +138,8 @@ impl Command {
             | Command::Search(_)
             | Command::Export(_)
             | Command::Record(_)
-            | Command::ReplayCheck(_) => true,
+            | Command::ReplayCheck(_)
+            | Command::Mcp(_) => true,
             Command::Rights(args) => args.asks_as(),
             _ => false,
         }
@@ -147,7 +151,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
     if context.groups.is_some() && !command.asks_as() {
         let what = "--as works only with commands that query an archive: status, dump, page, pages, \
                     inlinks, outlinks, domain, top, graph, cdx, report, search, export, record, \
-                    replay-check, rights test; all others run as the owner, and SQL statements see \
+                    replay-check, mcp, rights test; all others run as the owner, and SQL statements see \
                     everything";
         return Err(WrongUse(what.to_owned()).into());
     }
@@ -178,6 +182,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Verify(args) => verify::run(&args, context),
         Command::Rebuild(args) => rebuild::run(args, context),
         Command::Serve(args) => serve::run(&args, context),
+        Command::Mcp(args) => mcp::run(&args, context),
         Command::Cache(args) => cache::run(args, context),
         Command::Store(args) => store::run(*args, context),
         Command::Files(args) => files::run(*args, context),

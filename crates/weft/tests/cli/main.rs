@@ -25,6 +25,7 @@ mod graph;
 mod inspect;
 mod install;
 mod load;
+mod mcp;
 #[cfg(target_os = "linux")]
 mod new_files;
 mod odd_inputs;

@@ -25,6 +25,7 @@ const COMMANDS: &[&str] = &[
     "warc",
     "record",
     "replay-check",
+    "mcp",
     "verify",
     "rebuild",
     "serve",
