@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::health::HEALTH_PATH;
 use crate::identity::Identity;
 use crate::local_owner;
+use crate::mcp_http::MCP_PATH;
 use crate::sites;
 use crate::state::Common;
 
@@ -24,7 +25,7 @@ use crate::state::Common;
 const PUBLIC_ROUTES: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes answered only by the archive, which shows each client what it may see.
-const READER_ROUTES: [&str; 51] = [
+const READER_ROUTES: [&str; 52] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
@@ -66,6 +67,7 @@ const READER_ROUTES: [&str; 51] = [
     "/api/v1/captures",
     "/api/v1/pages",
     "/api/v1/record",
+    MCP_PATH,
     "/cdx",
     "/cdx/search/cdx",
     "/api/v1/cdx",

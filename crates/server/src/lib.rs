@@ -1,4 +1,4 @@
-//! The HTTP server: JSON API, HTML pages, CDX, Memento, archived content in a sandbox, replay of
+//! The HTTP server: JSON API, HTML pages, CDX, Memento, tools for language models, archived content in a sandbox, replay of
 //! archived pages, and metrics.
 //!
 //! The server reaches an archive only through the questions it can ask ([`Answers`]), and a store
@@ -35,6 +35,7 @@ mod identity;
 mod limits;
 mod link;
 mod local_owner;
+mod mcp_http;
 mod memento;
 mod metrics;
 mod pages;

@@ -8,7 +8,7 @@ use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State as Shared};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use export::ExportFormat;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -21,6 +21,7 @@ use crate::api::table::ENDPOINTS;
 use crate::entity_tags;
 use crate::failure::{Code, Failure};
 use crate::health::{HEALTH_PATH, health, robots};
+use crate::mcp_http::{self, MCP_PATH};
 use crate::memento;
 use crate::pages::{self, PageFailure};
 use crate::sandbox;
@@ -29,12 +30,13 @@ use crate::sql;
 use crate::state::{Common, State};
 
 /// Paths whose failures are JSON. Failures of all other paths are pages.
-const API_PREFIXES: [&str; 9] = [
+const API_PREFIXES: [&str; 10] = [
     "/api",
     "/cdx",
     "/collinfo.json",
     "/outbackcdx",
     "/record",
+    MCP_PATH,
     "/metrics",
     "/search.atom",
     "/timegate",
@@ -70,6 +72,7 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
         .route("/replay", get(crate::replay::redirect_to_address))
         .route("/replay/{*address}", get(crate::replay::bar))
         .route("/replay-check", get(crate::replay::check))
+        .route(MCP_PATH, post(mcp_http::reply))
         .route(HEALTH_PATH, get(health))
         .route("/robots.txt", get(robots));
     for endpoint in ENDPOINTS {

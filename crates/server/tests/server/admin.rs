@@ -82,6 +82,7 @@ const ROUTES: &[(&str, &str, Audience)] = &[
     ("GET", "/cdx/search/cdx", Everybody),
     ("GET", "/search.atom", Everybody),
     ("GET", "/record", Everybody),
+    ("POST", "/mcp", Everybody),
     ("POST", "/outbackcdx/{collection}", Posters),
     ("POST", "/outbackcdx/{collection}/delete", Posters),
     ("GET", "/api/v1/status", Admins),

@@ -15,6 +15,7 @@ mod fake;
 mod field;
 mod files;
 mod loaded;
+mod mcp;
 mod metrics;
 mod opens;
 mod pages;
