@@ -47,7 +47,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "Search and links",
         &["search", "inlinks", "outlinks", "domain", "top", "graph", "sql"],
     ),
-    ("Serve", &["serve", "demo"]),
+    ("Serve", &["serve", "mcp", "demo"]),
     ("Keep", &["store", "files", "cache", "export", "warc"]),
     (
         "Administer",
@@ -82,9 +82,9 @@ pub(crate) fn command_line() -> Command {
 fn with_negative_values(command: Command) -> Command {
     let takes_value = |arg: &Arg| !arg.is_positional() && arg.get_action().takes_values();
     command
-        .mut_args(|arg| match takes_value(&arg) {
-            true => arg.allow_negative_numbers(true),
-            false => arg,
+        .mut_args(|arg| {
+            let negative = takes_value(&arg);
+            arg.allow_negative_numbers(negative)
         })
         .mut_subcommands(with_negative_values)
 }

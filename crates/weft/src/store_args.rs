@@ -11,11 +11,13 @@ use crate::outcome::WrongUse;
 pub(crate) const STORE_VARIABLE: &str = "WEFT_STORE";
 
 const HEADING: &str = "Store selection";
+/// Headings that the short help of a command leaves out if its purpose is another.
+const RARE: [&str; 3] = [HEADING, "Cache", "S3 gateway"];
 
-/// Hides the flags that select a store from the short help of a command that seldom needs them.
+/// Hides the flags of remote data from the short help of a command that seldom needs them.
 pub(crate) fn only_in_long_help(arg: clap::Arg) -> clap::Arg {
     match arg.get_help_heading() {
-        Some(HEADING) => arg.hide_short_help(true),
+        Some(heading) if RARE.contains(&heading) => arg.hide_short_help(true),
         _ => arg,
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct WebArgs {
     replay_scripts: String,
 
     /// Do not replay archived pages
-    #[arg(long, conflicts_with_all = ["replay_listen", "replay_url"], help_heading = "Replay")]
+    #[arg(long, conflicts_with_all = ["replay_listen", "replay_url"], help_heading = "Replay", hide_short_help = true)]
     no_replay: bool,
 
     /// Maximum number of connections; further ones wait
@@ -87,7 +87,7 @@ pub(crate) struct WebArgs {
 
     /// Accept captures that programs on this machine post or delete in the manner of OutbackCDX:
     /// POST /outbackcdx/COLLECTION
-    #[arg(long, conflicts_with = "read_only", help_heading = "Posts")]
+    #[arg(long, conflicts_with = "read_only", help_heading = "Posts", hide_short_help = true)]
     posts: bool,
 
     /// Accept such posts from members of this group at any address; repeat for more

@@ -30,9 +30,13 @@ fn the_program_its_pages_and_completions_are_installed() {
     assert!(version.stdout.starts_with(b"weft "), "{version:?}");
 
     let read = |name: &str| std::fs::read_to_string(place.path("root/usr/share").join(name)).expect(name);
-    for page in ["weft.1", "weft-load.1", "weft-store-layout.1"] {
+    for (page, examples) in [
+        ("weft.1", "Common use"),
+        ("weft-load.1", "Examples"),
+        ("weft-store-layout.1", "Examples"),
+    ] {
         let page = read(&format!("man/man1/{page}"));
-        assert!(page.contains(".SH NAME") && page.contains("Examples"), "{page}");
+        assert!(page.contains(".SH NAME") && page.contains(examples), "{page}");
     }
     assert!(read("bash-completion/completions/weft").contains("complete -F _weft"));
     assert!(read("zsh/site-functions/_weft").starts_with("#compdef weft"));

@@ -61,7 +61,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "USER", value_parser = uid)]
     user: Option<u32>,
     /// Group, by name or number
-    #[arg(long, value_name = "GROUP", value_parser = gid)]
+    #[arg(long, value_name = "GROUP", value_parser = gid, hide_short_help = true)]
     group: Option<u32>,
     /// Age of the content: +30d is older than 30 days, -36h younger than 36 hours
     #[arg(long, value_name = "[+-]AGE", value_parser = age_range(), allow_hyphen_values = true)]
@@ -102,7 +102,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole_from(0_usize, 1), hide_short_help = true)]
     min_depth: usize,
     /// Skip entries below this depth
-    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true, value_parser = whole_from(0_usize, 2))]
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true, value_parser = whole_from(0_usize, 2), hide_short_help = true)]
     max_depth: usize,
     /// Print raw paths, each followed by a zero byte
     #[arg(short = '0', long, conflicts_with_all = ["long", "count"])]

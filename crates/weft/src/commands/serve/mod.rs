@@ -137,7 +137,7 @@ pub(crate) struct Args {
     no_sql: bool,
 
     /// Also serve Arrow Flight SQL (ADBC, JDBC) at this address
-    #[arg(long, value_name = "HOST:PORT", help_heading = "SQL")]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "SQL", hide_short_help = true)]
     flight: Option<String>,
 }
 
