@@ -18,7 +18,7 @@ mod crash;
 mod csv_text;
 mod fixity;
 mod graph;
-mod links_csv;
+mod list;
 mod redact;
 mod results;
 mod stored;
@@ -29,7 +29,7 @@ pub use bag::{BagError, BagReport, OmittedFile, write_bag};
 pub use crash::CRASH_POINTS;
 pub use fixity::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 pub use graph::{Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
-pub use links_csv::LinksCsv;
+pub use list::{List, ListExport, ListWriter};
 pub use redact::{CopyMismatch, Redaction, RedactionCounts, RedactionRules, WriteError};
 pub use results::{
     AskFn, ExportError, ExportFormat, ExportReport, OmittedRecord, ResultExport, write_results,

@@ -187,7 +187,8 @@ impl Row<'_> {
         self.put(Value::Long(value))
     }
 
-    pub(crate) fn bool(&mut self, value: bool) -> &mut Self {
+    /// Adds the value of a column of [`Kind::Bool`].
+    pub fn bool(&mut self, value: bool) -> &mut Self {
         self.put(Value::Bool(value))
     }
 

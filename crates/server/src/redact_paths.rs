@@ -96,6 +96,7 @@ fn redact(body: &mut Body) {
         | Body::Calendar(_)
         | Body::Diff(_)
         | Body::Links(_)
+        | Body::LinkCounts(_)
         | Body::Domain(_)
         | Body::Domains(_)
         | Body::Top(_)

@@ -1,12 +1,16 @@
 //! Parts shared by all lists: the paging flags, and the commands that show the rest of a list.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
+use anyhow::Context as _;
 use archive::Archive;
-use archive::question::{Answer, Ask};
+use archive::question::{Answer, Ask, Question};
+use export::{ExportFormat, ListExport};
 
-use crate::flag_values::whole;
+use crate::flag_values::{one_of, whole};
+use crate::outcome::WrongUse;
 use crate::stdout::Out;
+use crate::stop::Stop;
 use crate::style::shell_word;
 
 /// Most rows of one answer.
@@ -31,6 +35,54 @@ pub(crate) struct ListPaging {
     /// Print all rows
     #[arg(long, conflicts_with_all = ["limit", "after"])]
     pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) table: TableFormat,
+}
+
+/// The flag that writes a whole list as a table.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TableFormat {
+    /// Write all rows to standard output as csv, jsonl (JSON lines) or parquet
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_parser = one_of(ExportFormat::TABLES, ExportFormat::name),
+        conflicts_with_all = ["limit", "json"]
+    )]
+    pub(crate) format: Option<ExportFormat>,
+}
+
+impl TableFormat {
+    /// Writes all rows of a question, if the flag was given. Returns whether it was.
+    pub(crate) fn write(
+        &self,
+        archive: &Archive,
+        question: impl Into<Question>,
+        out: &mut Out,
+    ) -> anyhow::Result<bool> {
+        let Some(format) = self.checked()? else {
+            return Ok(false);
+        };
+        let question = question.into();
+        let mut export = ListExport::new(question, format).context("this command has no list to write")?;
+        let stop = Stop::listen()?;
+        while export.next(&|question| archive.ask(question), out)?.is_none() {
+            anyhow::ensure!(!stop.is_requested(), "stopped before the end of the list");
+        }
+        Ok(true)
+    }
+
+    /// Returns the format, if one was given.
+    pub(crate) fn checked(&self) -> anyhow::Result<Option<ExportFormat>> {
+        let is_binary = self.format.is_some_and(|format| !format.is_text());
+        if is_binary && io::stdout().is_terminal() {
+            return Err(WrongUse(
+                "parquet is binary and cannot go to a terminal: redirect the output".into(),
+            )
+            .into());
+        }
+        Ok(self.format)
+    }
 }
 
 /// An answer with one page of a list.

@@ -40,8 +40,9 @@ impl Table {
     }
 
     /// Adds a row. Cells are sanitised for printing; missing cells are empty.
-    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.iter().map(|cell| clean(cell)).collect());
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows
+            .push(cells.into_iter().map(|cell| clean(&cell)).collect());
     }
 
     /// Prints the header and rows, or nothing if there are no rows.

@@ -87,7 +87,12 @@ pub(crate) struct WebArgs {
 
     /// Accept captures that programs on this machine post or delete in the manner of OutbackCDX:
     /// POST /outbackcdx/COLLECTION
-    #[arg(long, conflicts_with = "read_only", help_heading = "Posts", hide_short_help = true)]
+    #[arg(
+        long,
+        conflicts_with = "read_only",
+        help_heading = "Posts",
+        hide_short_help = true
+    )]
     posts: bool,
 
     /// Accept such posts from members of this group at any address; repeat for more

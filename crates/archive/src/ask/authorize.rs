@@ -37,6 +37,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         | Question::Calendar(_)
         | Question::Diff(_)
         | Question::Inlinks(_)
+        | Question::LinkCounts(_)
         | Question::Outlinks(_)
         | Question::Domain(_)
         | Question::Domains(_)

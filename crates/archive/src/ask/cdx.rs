@@ -30,7 +30,7 @@ const BLOCKS_MAX: usize = 100;
 
 pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, AskError> {
     let limit = clamp(question.limit);
-    let times = Times::new(question)?;
+    let times = time::Bounds::new(question.from.as_deref(), question.to.as_deref())?;
     let filters = Filters::new(&question.filters)?;
     let after = cursor::decode::<WalkPosition>(question.after.as_deref())?;
     let until = cursor::decode::<WalkPosition>(question.until.as_deref())?;
@@ -74,7 +74,7 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
             break;
         }
         if !walk.is_turn_of(&capture)
-            || !times.fit(&capture)
+            || !times.contain(capture.fetch_time_ms)
             || question
                 .collection
                 .as_ref()
@@ -216,39 +216,6 @@ pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<
     }
     let next = ends.last().cloned();
     Ok(CdxBlocksBody { ends, next })
-}
-
-/// Shortens an input's name to its last part.
-// A signature after the path is removed too, so the part need not be at the end.
-/// Bounds in time, as text to compare with a capture's 14 digits.
-struct Times {
-    from: String,
-    to: String,
-    /// Whether there is any bound.
-    bounded: bool,
-}
-
-impl Times {
-    fn new(question: &CdxQuestion) -> Result<Times, AskError> {
-        let bound = |text: &Option<String>, default: &str| match text {
-            Some(text) => Ok(format::date::range_of_digits(time::check(text)?)),
-            None => Ok::<_, AskError>((default.to_owned(), default.to_owned())),
-        };
-        Ok(Times {
-            from: bound(&question.from, "")?.0,
-            // `:` sorts after all digits, so this bound is greater than any time.
-            to: bound(&question.to, ":")?.1,
-            bounded: question.from.is_some() || question.to.is_some(),
-        })
-    }
-
-    fn fit(&self, capture: &CaptureRow) -> bool {
-        if !self.bounded {
-            return true;
-        }
-        let digits = format::date::digits(capture.fetch_time_ms);
-        self.from <= digits && digits <= self.to
-    }
 }
 
 /// Returns the ranges of keys to read. They are ascending and disjoint, so rows come in key order.

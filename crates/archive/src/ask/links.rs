@@ -1,16 +1,33 @@
 //! Links to and from a URL.
 
 use index::{PageRow, SnapshotError, VersionLink, When};
+use urlkey::{KeyRange, MatchType, domain_ranges, url_ranges};
 
 use super::basis::Basis;
 use super::limit::{clamp, page_of};
 use super::visible_snapshot::VisibleSnapshot;
 use super::{cursor, key, time};
 use crate::AskError;
-use crate::question::{Inlinks, LinkRow, LinkVersion, LinksBody, Outlinks};
+use crate::question::{Inlinks, LinkFilter, LinkRow, LinkVersion, LinksBody, Outlinks};
+
+/// Number of links read at a time in a selection.
+const LINKS: usize = 1000;
+
+/// Limit of links read for one answer of a selection; the rest are left for the next part.
+const LOOKED_AT_MAX: usize = 10_000;
 
 pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
     let visible = basis.visible();
+    let is_one_time = question.at.is_none() && !question.ever;
+    if question.match_type != MatchType::Exact {
+        return if is_one_time {
+            inlinks_of_many(&visible, question)
+        } else {
+            Err(AskError::bad_request(
+                "links of older versions (`at`, `ever`) can be listed for one URL only, not for a prefix, host or domain",
+            ))
+        };
+    }
     match (&question.at, question.ever) {
         (None, false) => inlinks_now(&visible, question),
         (None, true) => inlinks_when(&visible, question, When::Ever),
@@ -33,7 +50,11 @@ fn inlinks_when(
 ) -> Result<LinksBody, AskError> {
     let url_key = key::url_key(&question.url)?;
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
-    let (links, next) = visible.inlinks_when(&url_key, when, after.as_deref(), clamp(question.limit))?;
+    let conditions = Conditions::new(&question.filter)?;
+    let accepts =
+        |link: &VersionLink| conditions.accept(&link.link) && conditions.times.contain(link.fetch_time_ms);
+    let page = (after.as_deref(), clamp(question.limit));
+    let (links, next) = visible.inlinks_when(&url_key, when, &accepts, page)?;
     if links.is_empty() && next.is_none() && visible.uri(&url_key)?.is_none() {
         let known = match when {
             When::At(_) => has_past_inlinks(visible, &url_key)?,
@@ -67,15 +88,13 @@ fn inlinks_when(
 }
 
 fn has_past_inlinks(visible: &VisibleSnapshot<'_>, url_key: &str) -> Result<bool, SnapshotError> {
-    let (links, _) = visible.inlinks_when(url_key, When::Ever, None, 1)?;
+    let (links, _) = visible.inlinks_when(url_key, When::Ever, &|_| true, (None, 1))?;
     Ok(!links.is_empty())
 }
 
 /// Answers with links of current versions.
 fn inlinks_now(visible: &VisibleSnapshot<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
     let url_key = key::url_key(&question.url)?;
-    let after: Option<String> = cursor::decode(question.after.as_deref())?;
-    let limit = clamp(question.limit);
     let Some(uri) = visible.uri(&url_key)? else {
         return Err(if has_past_inlinks(visible, &url_key)? {
             AskError::not_found(format!(
@@ -87,6 +106,15 @@ fn inlinks_now(visible: &VisibleSnapshot<'_>, question: &Inlinks) -> Result<Link
             key::unknown(&question.url, &url_key)
         });
     };
+    if question.filter != LinkFilter::default() {
+        let only = KeyRange {
+            start: url_key.clone(),
+            end: format!("{url_key}\0"),
+        };
+        return selected(visible, question, url_key, &[only]);
+    }
+    let after: Option<String> = cursor::decode(question.after.as_deref())?;
+    let limit = clamp(question.limit);
     // One row more than the limit shows whether the list continues.
     let mut links = visible.inlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.source_key));
@@ -101,6 +129,119 @@ fn inlinks_now(visible: &VisibleSnapshot<'_>, question: &Inlinks) -> Result<Link
         total: Some(uri.inlinks),
         next,
     })
+}
+
+/// Answers with links to the URLs of a prefix, host or domain.
+fn inlinks_of_many(visible: &VisibleSnapshot<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
+    let ranges = url_ranges(&key::with_scheme(&question.url), question.match_type)
+        .map_err(|error| AskError::bad_request(format!("{:?}: {error}", question.url)))?;
+    selected(visible, question, key::url_key(&question.url)?, &ranges)
+}
+
+/// Answers with the links of current versions to the keys of these ranges that meet the conditions.
+/// A part of the list ends after [`LOOKED_AT_MAX`] visible links, so that its time is bounded.
+fn selected(
+    visible: &VisibleSnapshot<'_>,
+    question: &Inlinks,
+    url_key: String,
+    ranges: &[KeyRange],
+) -> Result<LinksBody, AskError> {
+    let conditions = Conditions::new(&question.filter)?;
+    let limit = clamp(question.limit);
+    let mut place: Option<(String, String)> = cursor::decode(question.after.as_deref())?;
+    let (mut rows, mut looked_at) = (Vec::new(), 0);
+    for target in targets(visible, ranges, place.as_ref()) {
+        let target = target?;
+        let mut after = match &place {
+            Some((passed, source)) if *passed == target => Some(source.clone()),
+            _ => None,
+        };
+        loop {
+            let links = visible.inlinks(&target, after.as_deref(), LINKS)?;
+            let is_last = links.len() < LINKS;
+            for link in links {
+                if rows.len() == limit || looked_at == LOOKED_AT_MAX {
+                    return Ok(LinksBody {
+                        url_key,
+                        rows,
+                        total: None,
+                        next: place.as_ref().map(cursor::encode),
+                    });
+                }
+                looked_at += 1;
+                place = Some((target.clone(), link.source_key.clone()));
+                if conditions.accept(&link) {
+                    let source = visible.version(&link.source_key)?;
+                    let time_ms = source.as_ref().map_or(i64::MIN, |page| page.fetch_time_ms);
+                    if conditions.times.contain(time_ms) {
+                        rows.push(row(link, source.map(Source::of).unwrap_or_default()));
+                    }
+                }
+            }
+            if is_last {
+                break;
+            }
+            after = place.as_ref().map(|(_, source)| source.clone());
+        }
+    }
+    Ok(LinksBody {
+        url_key,
+        rows,
+        total: None,
+        next: None,
+    })
+}
+
+/// Returns the keys of the ranges that pages link to, beginning with that of `place`.
+fn targets<'s>(
+    visible: &'s VisibleSnapshot<'_>,
+    ranges: &[KeyRange],
+    place: Option<&(String, String)>,
+) -> impl Iterator<Item = Result<String, SnapshotError>> + use<'s> {
+    let start = place.map(|(target, _)| target.clone()).unwrap_or_default();
+    let left = ranges.iter().filter(|range| start < range.end);
+    let left: Vec<KeyRange> = left
+        .map(|range| KeyRange {
+            start: start.clone().max(range.start.clone()),
+            end: range.end.clone(),
+        })
+        .collect();
+    left.into_iter().flat_map(|range| visible.linked_keys(&range))
+}
+
+/// The conditions of a [`LinkFilter`].
+struct Conditions {
+    external: bool,
+    /// Keys of the pages; `None` for all.
+    sources: Option<Vec<KeyRange>>,
+    /// In lower case.
+    anchor: Option<String>,
+    /// Capture times of the pages.
+    times: time::Bounds,
+}
+
+impl Conditions {
+    fn new(filter: &LinkFilter) -> Result<Conditions, AskError> {
+        let sources = filter.from_domain.as_deref().map(|domain| {
+            domain_ranges(domain)
+                .map_err(|error| AskError::bad_request(format!("{domain:?} is not a domain: {error}")))
+        });
+        Ok(Conditions {
+            external: filter.external,
+            sources: sources.transpose()?,
+            anchor: filter.anchor.as_deref().map(str::to_lowercase),
+            times: time::Bounds::new(filter.from.as_deref(), filter.to.as_deref())?,
+        })
+    }
+
+    /// Returns whether a link meets the conditions, except those on the page's time.
+    fn accept(&self, link: &index::LinkRow) -> bool {
+        let is_from = |ranges: &Vec<KeyRange>| ranges.iter().any(|range| range.contains(&link.source_key));
+        let is_named = |text: &String| link.anchor.to_lowercase().contains(text);
+        (link.external || !self.external)
+            && self.sources.as_ref().is_none_or(is_from)
+            && self.anchor.as_ref().is_none_or(is_named)
+    }
 }
 
 pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBody, AskError> {

@@ -25,6 +25,7 @@ mod jobs;
 mod key;
 mod ledger;
 mod limit;
+mod link_counts;
 mod links;
 mod listed_pages;
 mod originals;

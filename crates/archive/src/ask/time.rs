@@ -25,6 +25,39 @@ fn check_digits(text: &str, digits: usize) -> Result<&str, AskError> {
     }
 }
 
+/// Bounds on capture times, as text to compare with 14 digits.
+pub(super) struct Bounds {
+    from: String,
+    to: String,
+    /// Whether there is any bound.
+    bounded: bool,
+}
+
+impl Bounds {
+    /// Returns the bounds that 1 to 14 digits name, both inclusive: `2024` includes all of 2024.
+    pub(super) fn new(from: Option<&str>, to: Option<&str>) -> Result<Bounds, AskError> {
+        let bound = |text: Option<&str>, default: &str| match text {
+            Some(text) => Ok(format::date::range_of_digits(check(text)?)),
+            None => Ok::<_, AskError>((default.to_owned(), default.to_owned())),
+        };
+        Ok(Bounds {
+            from: bound(from, "")?.0,
+            // `:` sorts after all digits, so this bound is greater than any time.
+            to: bound(to, ":")?.1,
+            bounded: from.is_some() || to.is_some(),
+        })
+    }
+
+    /// Returns whether a time is within the bounds.
+    pub(super) fn contain(&self, time_ms: i64) -> bool {
+        if !self.bounded {
+            return true;
+        }
+        let digits = format::date::digits(time_ms);
+        self.from <= digits && digits <= self.to
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

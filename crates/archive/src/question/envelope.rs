@@ -32,6 +32,8 @@ macro_rules! questions {
             Diff(DiffBody) { Diff(Diff) => diff::diff }
             /// Links to a URL, or links of a page.
             Links(LinksBody) { Inlinks(Inlinks) => links::inlinks, Outlinks(Outlinks) => links::outlinks }
+            /// Counts of links to a URL.
+            LinkCounts(LinkCountsBody) { LinkCounts(LinkCounts) => link_counts::link_counts }
             /// One domain.
             Domain(DomainBody) { Domain(Domain) => domain::domain }
             /// A list of domains.
@@ -186,6 +188,7 @@ mod tests {
                 limit: 10,
                 at: None,
                 ever: false,
+                ..Inlinks::default()
             },
             json!({ "ask": "inlinks", "url": "a.org", "after": null, "limit": 10 }),
         );

@@ -1,13 +1,27 @@
 //! Links to a URL and links of a page.
 
+use std::fmt;
+use std::str::FromStr;
+
+use format::ParseValueError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::MatchType;
+use crate::as_text;
 
 /// Asks for the links to a URL.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Inlinks {
     /// The URL that the links point to, or its key.
     pub url: String,
+    /// Which URLs belong to `url`: with another type than `exact`, links to all of them are returned,
+    /// sorted by the key of the URL linked to, then by the key of the page.
+    #[serde(default, with = "as_text", skip_serializing_if = "is_default")]
+    pub match_type: MatchType,
+    /// Return only these links.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub filter: LinkFilter,
     /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
@@ -20,6 +34,144 @@ pub struct Inlinks {
     /// Return the links of all versions. Cannot be combined with `at`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ever: bool,
+}
+
+/// Conditions on links. All that are given must hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LinkFilter {
+    /// The page and the URL linked to belong to different registered domains.
+    pub external: bool,
+    /// The page belongs to this domain or to a host below it.
+    pub from_domain: Option<String>,
+    /// The anchor text contains this text, in any case.
+    pub anchor: Option<String>,
+    /// Earliest capture time of the page, 1 to 14 digits (`YYYYMMDDhhmmss`), inclusive.
+    pub from: Option<String>,
+    /// Latest capture time of the page, 1 to 14 digits, inclusive.
+    pub to: Option<String>,
+}
+
+/// Asks how many links have each anchor text, come from each domain, and so on. An answer counts
+/// some thousand links; counts of consecutive answers are added.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct LinkCounts {
+    /// The links to count. `limit` is ignored.
+    pub links: Inlinks,
+    /// What to count by.
+    #[serde(with = "as_text")]
+    pub by: LinkGrouping,
+}
+
+/// What links are counted by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LinkGrouping {
+    /// The anchor text.
+    #[default]
+    Anchor,
+    /// The registered domain of the page.
+    Domain,
+    /// The page.
+    Page,
+    /// The URL linked to.
+    Target,
+    /// The month in which the page was captured; with `ever`, first captured with the link.
+    Month,
+}
+
+impl LinkGrouping {
+    /// All groupings.
+    pub const ALL: [LinkGrouping; 5] = [
+        LinkGrouping::Anchor,
+        LinkGrouping::Domain,
+        LinkGrouping::Page,
+        LinkGrouping::Target,
+        LinkGrouping::Month,
+    ];
+
+    /// The names of the groupings, as the API accepts them.
+    pub const NAMES: [&'static str; 5] = ["anchor", "domain", "page", "target", "month"];
+
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            LinkGrouping::Anchor => "anchor",
+            LinkGrouping::Domain => "domain",
+            LinkGrouping::Page => "page",
+            LinkGrouping::Target => "target",
+            LinkGrouping::Month => "month",
+        }
+    }
+}
+
+impl fmt::Display for LinkGrouping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for LinkGrouping {
+    type Err = ParseValueError;
+
+    fn from_str(name: &str) -> Result<LinkGrouping, ParseValueError> {
+        let mut all = LinkGrouping::ALL.into_iter();
+        all.find(|grouping| grouping.name() == name).ok_or_else(|| {
+            ParseValueError::new(
+                "cannot count links by ",
+                name,
+                "anchor, domain, page, target or month",
+            )
+        })
+    }
+}
+
+/// Counts of links, of one part of the links that were asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkCountsBody {
+    /// The groups, those with the most links first.
+    pub rows: Vec<LinkCountRow>,
+    /// Number of links counted in this answer.
+    pub links: u64,
+    /// Cursor of the links that are not counted yet; absent if all are.
+    pub next: Option<String>,
+}
+
+/// The number of links of one group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkCountRow {
+    /// The anchor text, domain, page, URL or month (`2014-01`). Links without a text have an empty
+    /// one.
+    #[schemars(example = &"the archive")]
+    pub value: String,
+    /// Number of links.
+    pub links: u64,
+    /// Number of these links that lead to another registered domain.
+    pub links_external: u64,
+    /// The earliest capture time of their pages (ISO 8601).
+    #[schemars(example = &"2014-01-26T20:06:24.000Z")]
+    pub first: String,
+    /// The latest capture time of their pages (ISO 8601).
+    #[schemars(example = &"2014-01-26T20:06:24.000Z")]
+    pub last: String,
+}
+
+impl LinkCountRow {
+    /// Adds the counts of another part of the links of this group.
+    pub fn add(&mut self, other: &LinkCountRow) {
+        self.links += other.links;
+        self.links_external += other.links_external;
+        if self.first.is_empty() || (!other.first.is_empty() && other.first < self.first) {
+            self.first.clone_from(&other.first);
+        }
+        if other.last > self.last {
+            self.last.clone_from(&other.last);
+        }
+    }
+
+    /// Sorts groups: those with the most links first, then by value.
+    pub fn sort(rows: &mut [LinkCountRow]) {
+        rows.sort_by(|a, b| b.links.cmp(&a.links).then_with(|| a.value.cmp(&b.value)));
+    }
 }
 
 /// Asks for the links of a page.
@@ -96,4 +248,9 @@ pub struct LinkVersion {
     pub fetch_time: String,
     /// Whether the page's current version contains such a link.
     pub is_current: bool,
+}
+
+/// Returns whether a field may be left out of JSON.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use access::Groups;
 use archive::question::{
     AccessScope, Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder,
-    Domains, Inlinks, LoadRequest, MatchType, Outlinks, Page, PageText, Question, Record, SearchOrder,
-    SearchQuestion, Suggest, Top, Trends,
+    Domains, Inlinks, LinkCounts, LinkFilter, LinkGrouping, LoadRequest, MatchType, Outlinks, Page, PageText,
+    Question, Record, SearchOrder, SearchQuestion, Suggest, Top, Trends,
 };
 use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
 use cdx::{Collapse, Field, Order};
@@ -298,9 +298,27 @@ fn go_on(question: &mut Question, next: String) {
         Question::CdxBlocks(question) => &mut question.after,
         Question::Search(question) => &mut question.after,
         Question::Concordance(question) => &mut question.after,
+        Question::LinkCounts(question) => &mut question.links.after,
         _ => return,
     };
     *after = Some(next);
+}
+
+fn link_selections() -> [(MatchType, LinkFilter); 3] {
+    let anchor = LinkFilter {
+        anchor: Some("e".into()),
+        ..LinkFilter::default()
+    };
+    let external = LinkFilter {
+        external: true,
+        from: Some("2004".into()),
+        ..LinkFilter::default()
+    };
+    [
+        (MatchType::Exact, anchor),
+        (MatchType::Prefix, external),
+        (MatchType::Domain, LinkFilter::default()),
+    ]
 }
 
 fn questions_about_urls() -> Vec<Question> {
@@ -323,9 +341,22 @@ fn questions_about_urls() -> Vec<Question> {
                     limit: 2,
                     at: at.map(str::to_owned),
                     ever,
+                    ..Inlinks::default()
                 }
                 .into(),
             );
+        }
+        for (match_type, filter) in link_selections() {
+            let links = Inlinks {
+                url: url.clone(),
+                match_type,
+                filter,
+                limit: 2,
+                ..Inlinks::default()
+            };
+            questions.push(links.clone().into());
+            let by = LinkGrouping::Page;
+            questions.push(LinkCounts { links, by }.into());
         }
         questions.push(
             Outlinks {

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use archive::question::{
     Body, CaptureKind, CdxBody, CdxQuestion, CdxRow, Domain, DomainOrder, Domains, DomainsBody, Dump,
-    DumpFormat, Inlinks, LinkRow, LinksBody, MatchType, Outlinks, Page, PageBody, Question, Record,
-    RecordBody, SearchQuestion, Stages, StagesBody, Status, Top, TopBody,
+    DumpFormat, Inlinks, LinkCounts, LinkFilter, LinkGrouping, LinkRow, LinksBody, MatchType, Outlinks, Page,
+    PageBody, Question, Record, RecordBody, SearchQuestion, Stages, StagesBody, Status, Top, TopBody,
 };
 use archive::{Archive, ErrorCode, Interrupt, open_record};
 
@@ -256,6 +256,122 @@ fn links_agree_with_the_views_whatever_the_page_size() {
             expected
         );
         assert!(inward.len() > 3 && out.len() > 3);
+    }
+}
+
+#[test]
+fn links_to_a_site_agree_with_the_views_whatever_the_conditions() {
+    let Some(archive) = archive() else { return };
+    let incoming = rows(archive, "inlinks");
+    let is_iana = |key: &str| key.starts_with("org,iana)") || key.starts_with("org,iana,");
+    let site = Inlinks {
+        url: "iana.org".into(),
+        match_type: MatchType::Domain,
+        ..Inlinks::default()
+    };
+    check_selection(archive, &incoming, &site, &|row| is_iana(&row[0]));
+    let with = |filter: LinkFilter| Inlinks {
+        filter,
+        ..site.clone()
+    };
+    let external = LinkFilter {
+        external: true,
+        ..LinkFilter::default()
+    };
+    check_selection(archive, &incoming, &with(external), &|row| {
+        is_iana(&row[0]) && !urlkey::same_domain(&row[0], &row[1])
+    });
+    let anchor = LinkFilter {
+        anchor: Some("DOMAIN".into()),
+        from_domain: Some("iana.org".into()),
+        ..LinkFilter::default()
+    };
+    check_selection(archive, &incoming, &with(anchor), &|row| {
+        is_iana(&row[0]) && is_iana(&row[1]) && row[2].to_lowercase().contains("domain")
+    });
+    let prefix = Inlinks {
+        url: "iana.org/domains".into(),
+        match_type: MatchType::Prefix,
+        ..Inlinks::default()
+    };
+    check_selection(archive, &incoming, &prefix, &|row| {
+        row[0].starts_with("org,iana)/domains")
+    });
+    let years = |from: &str, to: &str| {
+        let filter = LinkFilter {
+            from: Some(from.into()),
+            to: Some(to.into()),
+            ..LinkFilter::default()
+        };
+        links(archive, |after| {
+            Question::Inlinks(Inlinks {
+                after,
+                limit: 10_000,
+                ..with(filter.clone())
+            })
+        })
+        .len()
+    };
+    let all = links(archive, |after| {
+        Question::Inlinks(Inlinks {
+            after,
+            limit: 10_000,
+            ..site.clone()
+        })
+    });
+    let is_2014 = |time: &Option<String>| time.as_deref().is_some_and(|time| time.starts_with("2014"));
+    let in_2014 = all.iter().filter(|row| is_2014(&row.source_fetch_time)).count();
+    assert!(in_2014 > 100, "{in_2014}");
+    assert_eq!(
+        (years("2014", "2014"), years("1990", "2100")),
+        (in_2014, all.len())
+    );
+    let older = Question::Inlinks(Inlinks {
+        ever: true,
+        ..site.clone()
+    });
+    assert_eq!(archive.ask(older).unwrap_err().code, ErrorCode::BadRequest);
+}
+
+/// Links to many URLs, with conditions, are those that the dumped views have.
+#[track_caller]
+fn check_selection(
+    archive: &Archive,
+    incoming: &[Vec<String>],
+    selection: &Inlinks,
+    fits: &dyn Fn(&[String]) -> bool,
+) {
+    let mut expected: Vec<_> = incoming.iter().filter(|row| fits(row)).collect();
+    expected.sort();
+    for limit in [1, 7, 10_000] {
+        let found = links(archive, |after| {
+            Question::Inlinks(Inlinks {
+                after,
+                limit,
+                ..selection.clone()
+            })
+        });
+        let found: Vec<_> = found
+            .iter()
+            .map(|row| (&row.target_key, &row.source_key, &row.anchor))
+            .collect();
+        let expected: Vec<_> = expected.iter().map(|row| (&row[0], &row[1], &row[2])).collect();
+        assert_eq!(found, expected, "{selection:?}");
+    }
+    for by in LinkGrouping::ALL {
+        let counts = archive
+            .ask(LinkCounts {
+                links: selection.clone(),
+                by,
+            })
+            .unwrap()
+            .body;
+        let sum: u64 = counts.rows.iter().map(|row| row.links).sum();
+        assert_eq!(
+            (counts.links, sum),
+            (expected.len() as u64, expected.len() as u64),
+            "{by}"
+        );
     }
 }
 

@@ -59,6 +59,9 @@ impl ExportFormat {
         ExportFormat::Warc,
     ];
 
+    /// The formats of lists, which are tables.
+    pub const TABLES: [ExportFormat; 3] = [ExportFormat::Jsonl, ExportFormat::Csv, ExportFormat::Parquet];
+
     /// Returns the name on the command line and in the API.
     pub fn name(self) -> &'static str {
         match self {

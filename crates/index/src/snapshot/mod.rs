@@ -357,11 +357,11 @@ impl Snapshot {
     }
 
     /// Returns the URIs with keys from `from` (inclusive) to `to` (exclusive), sorted by key.
-    pub fn uris_between(
-        &self,
+    pub fn uris_between<'s>(
+        &'s self,
         from: &str,
         to: &str,
-    ) -> impl Iterator<Item = Result<UriRow, SnapshotError>> + '_ {
+    ) -> impl Iterator<Item = Result<UriRow, SnapshotError>> + use<'s> {
         let rows = self.cut().range(Table::Uris, from.as_bytes(), to.as_bytes());
         rows.map(|row| {
             let (key, value) = row?;

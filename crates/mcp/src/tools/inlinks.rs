@@ -51,6 +51,7 @@ fn call(arguments: &Arguments, ask: AskArchive<'_>) -> Result<AnswerText, AskErr
         limit: 0,
         at: arguments.text("at"),
         ever: arguments.flag("ever"),
+        ..Inlinks::default()
     };
     text::fitting(limit, |rows| {
         let question = Inlinks {

@@ -5,6 +5,7 @@ pub(crate) mod cdx;
 mod cdx_parameters;
 mod export;
 mod files;
+mod list;
 pub(crate) mod loads;
 mod openapi;
 mod parameters;
@@ -40,8 +41,12 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
     match &endpoint.serves {
         Serves::Answer { question, .. } => get(
             move |state: Context, path: RawPathParams, query: RawQuery| async move {
-                let question = question(&arguments(query, path)?)?;
-                state.archive.ask(question).await.map(json)
+                let arguments = arguments(query, path)?;
+                let question = question(&arguments)?;
+                match arguments.text("format") {
+                    Some(format) => list::file(&state.archive, question, format).await,
+                    None => state.archive.ask(question).await.map(json),
+                }
             },
         ),
         Serves::Cdx(server) => get(

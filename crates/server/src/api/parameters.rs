@@ -1,6 +1,6 @@
 //! Parameters of routes, including those that several routes share.
 
-use archive::question::{MatchType, SearchOrder};
+use archive::question::{LinkGrouping, MatchType, SearchOrder};
 
 use super::files::ORDERS;
 use crate::arguments::{Kind, Parameter, ParameterLocation};
@@ -39,20 +39,79 @@ pub(super) const AFTER: Parameter = query(
     Kind::Text,
     "`next` of the previous response, to get the rows that follow",
 );
+/// Formats in which a list can be downloaded.
+pub(super) const TABLES: [&str; 3] = ["jsonl", "csv", "parquet"];
+pub(super) const FORMAT: Parameter = query(
+    "format",
+    Kind::OneOf(&TABLES),
+    "return a file with all rows instead of a JSON answer; `limit` is not used",
+);
+const MATCH: Parameter = query(
+    "matchType",
+    Kind::OneOf(&MatchType::NAMES),
+    "which URLs belong to `url`; by default a star says so: `example.org/*` is a prefix, `*.example.org` a domain",
+);
+const EXTERNAL: Parameter = query("external", Kind::Flag, "only links from other registered domains");
+const FROM_DOMAIN: Parameter = query(
+    "from_domain",
+    Kind::Text,
+    "only links from pages of this domain and its subdomains",
+);
+const ANCHOR: Parameter = query(
+    "anchor",
+    Kind::Text,
+    "only links whose anchor text contains this text, in any case",
+);
+const LINKED_FROM: Parameter = query(
+    "from",
+    Kind::Time,
+    "only links from pages captured at this time or later; 1 to 14 digits, in UTC",
+);
+const LINKED_TO: Parameter = query(
+    "to",
+    Kind::Time,
+    "only links from pages captured at this time or earlier; 1 to 14 digits, in UTC",
+);
+const LINKED_AT: Parameter = query(
+    "at",
+    Kind::Time,
+    "links of the versions that were current at the end of this time; 1 to 14 digits, in UTC",
+);
+const LINKED_EVER: Parameter = query(
+    "ever",
+    Kind::Flag,
+    "links of all versions; cannot be combined with `at`",
+);
 pub(super) const INLINKS: &[Parameter] = &[
     URL,
+    MATCH,
+    EXTERNAL,
+    FROM_DOMAIN,
+    ANCHOR,
+    LINKED_FROM,
+    LINKED_TO,
+    LINKED_AT,
+    LINKED_EVER,
     AFTER,
     limit(100),
+    FORMAT,
+];
+pub(super) const LINK_COUNTS: &[Parameter] = &[
+    URL,
     query(
-        "at",
-        Kind::Time,
-        "links of the versions that were current at the end of this time; 1 to 14 digits, in UTC",
+        "by",
+        Kind::OneOf(&LinkGrouping::NAMES),
+        "what to count by: default `anchor`; `month` is that of the capture of the page",
     ),
-    query(
-        "ever",
-        Kind::Flag,
-        "links of all versions; cannot be combined with `at`",
-    ),
+    MATCH,
+    EXTERNAL,
+    FROM_DOMAIN,
+    ANCHOR,
+    LINKED_FROM,
+    LINKED_TO,
+    LINKED_AT,
+    LINKED_EVER,
+    AFTER,
 ];
 pub(super) const SORT: Parameter = query(
     "sort",
@@ -131,7 +190,8 @@ pub(super) const CDX: &[Parameter] = &[
     ),
     query("collection", Kind::Text, "only captures of this collection"),
 ];
-pub(super) const CAPTURES: &[Parameter] = &[CDX[0], CDX[1], CDX[2], CDX[3], CDX[4], AFTER, limit(100)];
+pub(super) const CAPTURES: &[Parameter] =
+    &[CDX[0], CDX[1], CDX[2], CDX[3], CDX[4], AFTER, limit(100), FORMAT];
 pub(super) const RECORD: &[Parameter] = &[
     URL,
     query(

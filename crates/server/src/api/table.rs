@@ -3,8 +3,9 @@
 
 use archive::question::{
     CONTEXT_WORDS, Calendar, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
-    Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, ListedPages, MatchType, Outlinks, Page, Quarantine,
-    Question, Record, Report, Rights, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
+    Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, LinkCounts, LinkFilter, ListedPages, MatchType, Outlinks,
+    Page, Quarantine, Question, Record, Report, Rights, SearchQuestion, Stages, Status, Suggest, Takedowns,
+    Top, Trends,
 };
 use cdx::url_and_match;
 
@@ -315,11 +316,24 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             answer: "links",
             question: |a| {
                 Ok(Question::Inlinks(Inlinks {
-                    url: a.required("url"),
-                    after: a.owned("after"),
                     limit: rows(a),
-                    at: a.owned("at"),
-                    ever: a.flag("ever"),
+                    ..links(a)
+                }))
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/inlinks/counts",
+        summary: "Numbers of links to a URL by anchor text, domain, page, URL linked to, or month. One answer \
+            counts up to 10,000 links; add the counts of consecutive answers",
+        parameters: LINK_COUNTS,
+        serves: Serves::Answer {
+            answer: "link_counts",
+            question: |a| {
+                Ok(Question::LinkCounts(LinkCounts {
+                    links: links(a),
+                    by: a.text("by").and_then(|by| by.parse().ok()).unwrap_or_default(),
                 }))
             },
         },
@@ -328,7 +342,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         method: "get",
         path: "/api/v1/outlinks",
         summary: "Links on a page",
-        parameters: &[URL, AFTER, limit(100)],
+        parameters: &[URL, AFTER, limit(100), FORMAT],
         serves: Serves::Answer {
             answer: "links",
             question: |a| {
@@ -369,6 +383,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             ),
             AFTER,
             limit(100),
+            FORMAT,
         ],
         serves: Serves::Answer {
             answer: "domains",
@@ -389,6 +404,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             query("domain", Kind::Text, "only URIs of this domain"),
             AFTER,
             limit(100),
+            FORMAT,
         ],
         serves: Serves::Answer {
             answer: "top",
@@ -430,6 +446,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             ),
             AFTER,
             limit(100),
+            FORMAT,
         ],
         serves: Serves::Answer {
             answer: "listed_pages",
@@ -742,6 +759,27 @@ fn concordance(arguments: &Arguments) -> Result<Question, Failure> {
         order: search_order(arguments.text("sort")),
         all_versions: arguments.flag("all_versions"),
     }))
+}
+
+/// Returns the links that the parameters select.
+fn links(arguments: &Arguments) -> Inlinks {
+    let named = arguments.text("matchType").and_then(MatchType::named);
+    let (url, match_type) = url_and_match(arguments.text("url").unwrap_or(""), named);
+    Inlinks {
+        url: url.to_owned(),
+        match_type,
+        filter: LinkFilter {
+            external: arguments.flag("external"),
+            from_domain: arguments.owned("from_domain"),
+            anchor: arguments.owned("anchor"),
+            from: arguments.owned("from"),
+            to: arguments.owned("to"),
+        },
+        after: arguments.owned("after"),
+        limit: 0,
+        at: arguments.owned("at"),
+        ever: arguments.flag("ever"),
+    }
 }
 
 fn captures(arguments: &Arguments) -> Result<Question, Failure> {

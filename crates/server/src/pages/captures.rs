@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
-use super::{calendar, parts};
+use super::{calendar, download, parts};
 use crate::failure::Code;
 use crate::query::Query;
 use crate::state::State;
@@ -112,6 +112,20 @@ impl Form {
         )
     }
 
+    /// Returns the links that download these captures.
+    fn downloads(&self) -> Markup {
+        download::links(
+            "/api/v1/captures",
+            &[
+                ("url", Some(&self.url)),
+                ("matchType", Some(self.match_type.name())),
+                ("from", self.from.as_deref()),
+                ("to", self.to.as_deref()),
+                ("collection", self.collection.as_deref()),
+            ],
+        )
+    }
+
     /// Returns the expression that the status code must match.
     fn expression(&self) -> Option<&'static str> {
         let known = STATUSES.iter().find(|known| Some(known.0) == self.status);
@@ -210,6 +224,8 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
             p.soft { (order_words(&form)) }
             (parts::captures(&rows, rows.len(), after.is_some() || next.is_some(), true, ArchivedView::of(&context)))
             p.actions { a.button.quiet href=(form.cdxj()) { "As CDXJ" } }
+            // The filters of status and media type are those of CDX servers.
+            @if form.status.is_none() && form.mime.is_none() { (form.downloads()) }
         }
         (parts::pager(
             after.as_ref().map(|_| form.link(None)),

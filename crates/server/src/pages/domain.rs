@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
 use super::parts::{Align, Column};
-use super::{parts, ranking};
+use super::{download, parts, ranking};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::{link, present};
@@ -160,6 +160,7 @@ pub(super) async fn list(context: Context, query: Query) -> PageResult {
         @if rows.is_empty() && after.is_none() { (parts::nothing_loaded(context.is_admin())) } @else {
             (orders(order))
             (parts::table("Domains", &columns, table_rows.collect()))
+            (download::links("/api/v1/domains", &[("order", Some(order_name))]))
         }
         (parts::pager(
             after.as_ref().map(|_| link::with("/domains", &[("order", Some(order_name))])),

@@ -1,11 +1,16 @@
-//! All links to or from a page.
+//! All links to a URL or to many, their counts, and all links of a page.
 
-use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
+use archive::question::{
+    Answer, Inlinks, LinkCountRow, LinkCounts, LinkCountsBody, LinkGrouping, LinkRow, LinksBody, MatchType,
+    Outlinks,
+};
+use cdx::url_and_match;
 use maud::{Markup, html};
 
 use super::archived::ArchivedView;
+use super::download;
 use super::html::{Context, Html, PageResult};
-use super::parts;
+use super::parts::{self, Align, Column};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::{link, present};
@@ -22,102 +27,292 @@ pub(super) enum Side {
     Target,
 }
 
+/// The links to a URL that the address asks for.
+struct Selection {
+    /// As typed, with its star if it has one.
+    url: String,
+    at: Option<String>,
+    ever: bool,
+    external: bool,
+    by: Option<LinkGrouping>,
+    after: Option<String>,
+}
+
+impl Selection {
+    fn of(query: &Query) -> Result<Selection, Failure> {
+        Ok(Selection {
+            url: url(query)?,
+            at: query.moment("at")?,
+            ever: query.get("ever") == Some("1"),
+            external: query.get("external") == Some("1"),
+            by: query.get("by").and_then(|by| by.parse().ok()),
+            after: query.owned("after"),
+        })
+    }
+
+    fn question(&self) -> Inlinks {
+        let (url, match_type) = url_and_match(&self.url, None);
+        let mut question = Inlinks {
+            url: url.to_owned(),
+            match_type,
+            after: self.after.clone(),
+            limit: ROWS,
+            at: self.at.clone(),
+            ever: self.ever,
+            ..Inlinks::default()
+        };
+        question.filter.external = self.external;
+        question
+    }
+
+    /// Returns whether the links lead to one URL.
+    fn is_of_one(&self) -> bool {
+        url_and_match(&self.url, None).1 == MatchType::Exact
+    }
+
+    /// Returns the parameters that select the links, without how they are shown.
+    fn parameters(&self) -> Vec<(&'static str, Option<&str>)> {
+        vec![
+            ("url", Some(&self.url)),
+            ("at", self.at.as_deref()),
+            ("ever", self.ever.then_some("1")),
+            ("external", self.external.then_some("1")),
+        ]
+    }
+
+    /// Returns the address of the links in groups, or as a list.
+    fn grouped(&self, by: Option<LinkGrouping>) -> String {
+        let mut parameters = self.parameters();
+        parameters.push(("by", by.map(LinkGrouping::name)));
+        link::with("/page/inlinks", &parameters)
+    }
+
+    fn continued(&self, after: Option<&str>) -> String {
+        let mut parameters = self.parameters();
+        parameters.push(("by", self.by.map(LinkGrouping::name)));
+        parameters.push(("after", after));
+        link::with("/page/inlinks", &parameters)
+    }
+
+    /// Shows which versions of the pages count, and leads to others.
+    fn versions(&self) -> Markup {
+        let here = |ever| link::with("/page/inlinks", &[("url", Some(&*self.url)), ("ever", ever)]);
+        html! {
+            @if let Some(at) = &self.at {
+                "Links of the versions that were current at the end of " (at) ". "
+                a href=(here(None)) { "Newest versions" }
+            } @else if self.ever {
+                "Links of all versions of each page, with the times of the first and last capture that contain them. "
+                a href=(here(None)) { "Only newest versions" }
+            } @else {
+                "Only the newest version of each page counts; links found only in older captures are not included. "
+                @if self.is_of_one() { a href=(here(Some("1"))) { "Links of all versions" } }
+            }
+        }
+    }
+
+    /// Shows the ways to show these links.
+    fn views(&self) -> Markup {
+        let views = [
+            (None, "List"),
+            (Some(LinkGrouping::Domain), "By domain"),
+            (Some(LinkGrouping::Anchor), "By anchor text"),
+            (Some(LinkGrouping::Month), "By month of capture"),
+            (Some(LinkGrouping::Target), "By URL linked to"),
+        ];
+        let is_useful = |by: &Option<LinkGrouping>| *by != Some(LinkGrouping::Target) || !self.is_of_one();
+        html! {
+            nav.choices aria-label="Groups" {
+                span.choice {
+                    @for (by, name) in views.into_iter().filter(|(by, _)| is_useful(by)) {
+                        a href=(self.grouped(by)) rel="nofollow" aria-current=[(by == self.by).then_some("true")] { (name) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn url(query: &Query) -> Result<String, Failure> {
+    let url = query.owned("url");
+    url.ok_or_else(|| Failure::bad_request("no page given: parameter url is missing"))
+}
+
 pub(super) async fn inlinks(context: Context, query: Query) -> PageResult {
-    show(context, query, Side::Source).await
+    let selection = Selection::of(&query)?;
+    if let Some(by) = selection.by {
+        return counts(context, &selection, by).await;
+    }
+    let answer = context.archive.ask(selection.question()).await?;
+    let Answer {
+        epoch,
+        body: LinksBody {
+            rows, total, next, ..
+        },
+    } = answer;
+    let first = selection.after.as_ref().map(|_| selection.continued(None));
+    let content = html! {
+        (head(&selection, total))
+        (selection.views())
+        @if rows.is_empty() { p.soft { "There are no such links." } } @else {
+            @if selection.is_of_one() { (list(&rows, Side::Source, ArchivedView::of(&context))) }
+            @else { (pairs(&rows, ArchivedView::of(&context))) }
+            (download::links("/api/v1/inlinks", &selection.parameters()))
+        }
+        (parts::pager(first, next.map(|next| selection.continued(Some(&next)))))
+    };
+    Ok(framed(
+        &context,
+        &format!("In-links: {}", selection.url),
+        epoch,
+        &content,
+    ))
+}
+
+fn head(selection: &Selection, total: Option<u64>) -> Markup {
+    html! {
+        header.page-head {
+            h1 { "In-links" @if let Some(total) = total { span.amount { (present::count(total)) } } }
+            p.where { "to "
+                @if selection.is_of_one() { (parts::url_link(&selection.url)) } @else { (parts::url_text(&selection.url)) }
+            }
+            p.soft { (selection.versions()) }
+        }
+    }
+}
+
+/// Shows how many links are in each group.
+async fn counts(context: Context, selection: &Selection, by: LinkGrouping) -> PageResult {
+    let question = LinkCounts {
+        links: selection.question(),
+        by,
+    };
+    let Answer {
+        epoch,
+        body: LinkCountsBody { rows, links, next },
+    } = context.archive.ask(question).await?;
+    let is_part = selection.after.is_some() || next.is_some();
+    let first = selection.after.as_ref().map(|_| selection.continued(None));
+    let content = html! {
+        (head(selection, None))
+        (selection.views())
+        @if rows.is_empty() { p.soft { "There are no such links." } } @else {
+            p { (present::count(links)) " links"
+                @if is_part { ", a part of all: links are counted in parts of at most 10,000. The command "
+                    code { "weft inlinks --by " (by.name()) } " counts all of them" }
+                "."
+            }
+            (count_table(&rows, by))
+        }
+        (parts::pager(first, next.map(|next| selection.continued(Some(&next)))))
+    };
+    Ok(framed(
+        &context,
+        &format!("In-links: {}", selection.url),
+        epoch,
+        &content,
+    ))
+}
+
+fn count_table(rows: &[LinkCountRow], by: LinkGrouping) -> Markup {
+    let heading = match by {
+        LinkGrouping::Anchor => "Anchor text",
+        LinkGrouping::Domain => "Domain",
+        LinkGrouping::Page => "Page",
+        LinkGrouping::Target => "URL",
+        LinkGrouping::Month => "Month",
+    };
+    let columns = [
+        Column(heading, Align::Text),
+        Column("Links", Align::Number),
+        Column("From other domains", Align::Number),
+    ];
+    let table_rows = rows.iter().take(ROWS).map(|row| {
+        vec![
+            group(&row.value, by),
+            html! { (present::count(row.links)) },
+            html! { (present::count(row.links_external)) },
+        ]
+    });
+    html! {
+        (parts::table("Counts", &columns, table_rows.collect()))
+        @if rows.len() > ROWS { p.soft { (present::count(ROWS as u64)) " of " (present::count(rows.len() as u64)) " groups" } }
+    }
+}
+
+/// Shows the value that the links of a group share.
+fn group(value: &str, by: LinkGrouping) -> Markup {
+    html! {
+        @match by {
+            _ if value.is_empty() => { span.soft { "(no text)" } }
+            LinkGrouping::Domain => { a href=(link::domain(value)) { (parts::url_text(value)) } }
+            LinkGrouping::Page | LinkGrouping::Target => { (parts::url_link(value)) }
+            LinkGrouping::Anchor => { (parts::directing_text(value)) }
+            LinkGrouping::Month => { (value) }
+        }
+    }
 }
 
 pub(super) async fn outlinks(context: Context, query: Query) -> PageResult {
-    show(context, query, Side::Target).await
-}
-
-async fn show(context: Context, query: Query, side: Side) -> PageResult {
-    let Some(url) = query.owned("url") else {
-        return Err(Failure::bad_request("no page given: parameter url is missing").into());
-    };
+    let url = url(&query)?;
     let after = query.owned("after");
-    // Only in-links can be requested for versions other than the newest.
-    let at = match side {
-        Side::Source => query.moment("at")?,
-        Side::Target => None,
-    };
-    let ever = side == Side::Source && query.get("ever") == Some("1");
-    let (path, heading) = match side {
-        Side::Source => ("/page/inlinks", "In-links"),
-        Side::Target => ("/page/outlinks", "Links"),
-    };
-    let answer = match side {
-        Side::Source => {
-            context
-                .archive
-                .ask(Inlinks {
-                    url: url.clone(),
-                    after: after.clone(),
-                    limit: ROWS,
-                    at: at.clone(),
-                    ever,
-                })
-                .await
-        }
-        Side::Target => {
-            context
-                .archive
-                .ask(Outlinks {
-                    url: url.clone(),
-                    after: after.clone(),
-                    limit: ROWS,
-                })
-                .await
-        }
+    let question = Outlinks {
+        url: url.clone(),
+        after: after.clone(),
+        limit: ROWS,
     };
     let Answer {
         epoch,
         body: LinksBody {
             rows, total, next, ..
         },
-    } = answer?;
-    let address = |after: Option<&str>| {
-        let ever = ever.then_some("1");
-        link::with(
-            path,
-            &[
-                ("url", Some(&url)),
-                ("at", at.as_deref()),
-                ("ever", ever),
-                ("after", after),
-            ],
-        )
+    } = context.archive.ask(question).await?;
+    let address =
+        |after: Option<&str>| link::with("/page/outlinks", &[("url", Some(&url)), ("after", after)]);
+    let content = html! {
+        header.page-head {
+            h1 { "Links" @if let Some(total) = total { span.amount { (present::count(total)) } } }
+            p.where { "of " (parts::url_link(&url)) }
+            p.soft { "Links of the newest version of the page." }
+        }
+        @if rows.is_empty() { p.soft { "There are no such links." } } @else {
+            (list(&rows, Side::Target, ArchivedView::of(&context)))
+            (download::links("/api/v1/outlinks", &[("url", Some(&url))]))
+        }
+        (parts::pager(after.as_ref().map(|_| address(None)), next.map(|next| address(Some(&next)))))
     };
-    let title = format!("{heading}: {url}");
+    Ok(framed(&context, &format!("Links: {url}"), epoch, &content))
+}
+
+fn framed(context: &Context, title: &str, epoch: u64, content: &Markup) -> Html {
     let frame = Frame {
-        title: &title,
+        title,
         section: Section::None,
         parts: context.parts(),
         viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };
-    let content = html! {
-        header.page-head {
-            h1 { (heading) @if let Some(total) = total { span.amount { (present::count(total)) } } }
-            p.where { @if side == Side::Source { "to " } @else { "of " } (parts::url_link(&url)) }
-            p.soft {
-                @if let Some(at) = &at { "Links of the versions that were current at the end of " (at) ". "
-                    a href=(link::with(path, &[("url", Some(&url))])) { "Newest versions" } }
-                @else if ever {
-                    "Links of all versions of each page, with the times of the first and last capture that contain them. "
-                    a href=(link::with(path, &[("url", Some(&url))])) { "Only newest versions" }
-                }
-                @else if side == Side::Source {
-                    "Only the newest version of each page counts; links found only in older captures are not included. "
-                    a href=(link::with(path, &[("url", Some(&url)), ("ever", Some("1"))])) { "Links of all versions" }
-                }
-                @else { "Links of the newest version of the page." }
+    Html::ok(frame.around(html! { (content) }))
+}
+
+/// Shows links to different URLs: both ends of each.
+fn pairs(rows: &[LinkRow], view: ArchivedView) -> Markup {
+    html! {
+        ul.links {
+            @for row in rows {
+                li { (item(row, Side::Source, view)) span.where { "to " (parts::url_link(target(row))) } }
             }
         }
-        @if rows.is_empty() { p.soft { "There are no such links." } } @else { (list(&rows, side, ArchivedView::of(&context))) }
-        (parts::pager(after.as_ref().map(|_| address(None)), next.map(|next| address(Some(&next)))))
-    };
-    Ok(Html::ok(frame.around(content)))
+    }
+}
+
+fn target(row: &LinkRow) -> &str {
+    if row.target_url.is_empty() {
+        &row.target_key
+    } else {
+        &row.target_url
+    }
 }
 
 /// Shows links with their anchors.

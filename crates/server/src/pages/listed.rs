@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use ui::{Frame, Section};
 
 use super::archived::ArchivedView;
+use super::download;
 use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
 use crate::query::Query;
@@ -51,6 +52,10 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
             }))
         } @else {
             (table(rows, ArchivedView::of(&context)))
+            (download::links(
+                "/api/v1/pages",
+                &[("input", question.input.as_deref()), ("collection", question.collection.as_deref())],
+            ))
         }
         (parts::pager(question.after.as_ref().map(|_| address(None)), next.as_deref().map(|next| address(Some(next)))))
     };

@@ -12,6 +12,7 @@ mod captures;
 mod dated;
 mod diff;
 mod domain;
+mod download;
 pub(crate) mod failure;
 mod files;
 mod graph;

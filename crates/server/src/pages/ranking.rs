@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
-use super::parts;
+use super::{download, parts};
 use crate::query::Query;
 use crate::{link, present};
 use ui::{Frame, Section};
@@ -52,6 +52,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         } @else {
             (list(&rows, ArchivedView::of(&context)))
         }
+        @if !rows.is_empty() { (download::links("/api/v1/top", &[("domain", domain.as_deref())])) }
         (parts::pager(after.as_ref().map(|_| address(None)), next.map(|next| address(Some(&next)))))
     };
     Ok(Html::ok(frame.around(content)))

@@ -89,6 +89,7 @@ async fn parameters_reach_the_question() {
                 limit,
                 at,
                 ever,
+                ..
             }) => {
                 assert_eq!(
                     (url.as_str(), after.as_deref(), *limit),

@@ -55,6 +55,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Calendar(_) => "calendar",
         Question::Diff(_) => "diff",
         Question::Inlinks(_) | Question::Outlinks(_) => "links",
+        Question::LinkCounts(_) => "link_counts",
         Question::Domain(_) => "domain",
         Question::Domains(_) => "domains",
         Question::Top(_) => "top",

@@ -11,6 +11,7 @@ use crate::ask;
 use crate::context::Context;
 use crate::flag_values::{choice, described, time, whole_from};
 use crate::outcome::{NotFound, Outcome};
+use crate::paging::TableFormat;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,6 +20,7 @@ Examples:
   weft cdx 'http://www.iana.org/domains/*' --limit 10
   weft cdx '*.iana.org' --filter '!status:200' --filter '~url:.*[.]pdf$'
   weft cdx http://www.iana.org/ --closest 20140126 --limit 1
+  weft cdx '*.iana.org' --format csv > captures.csv
 
 Filters are described in docs/cdx.md. Exit code 1: there is no such capture.";
 
@@ -59,6 +61,8 @@ pub(crate) struct Args {
     /// At most this many captures [default: all]
     #[arg(long, value_name = "N", value_parser = whole_from(1_u64, 20))]
     limit: Option<u64>,
+    #[command(flatten)]
+    table: TableFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,6 +81,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let mut question = question(&args);
     let mut left = args.limit.unwrap_or(u64::MAX);
     let archive = ask::open(context)?;
+    if args.table.write(&archive, question.clone(), &mut context.out)? {
+        return Ok(Outcome::Done);
+    }
     let mut output = CdxOutput::default();
     loop {
         question.limit = left.min(ROWS_A_QUESTION) as usize;

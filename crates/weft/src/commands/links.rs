@@ -2,12 +2,13 @@
 
 use std::io::Write;
 
-use archive::question::{Answer, Ask, Inlinks, LinkRow, LinksBody, Outlinks};
-use export::LinksCsv;
+use archive::question::{Answer, Inlinks, LinkFilter, LinkGrouping, LinkRow, LinksBody, MatchType, Outlinks};
+use cdx::url_and_match;
 
+use super::link_counts;
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::date;
+use crate::flag_values::{date, one_of, time as time_flag};
 use crate::outcome::Outcome;
 use crate::paging::{self, ListPage, ListPaging, url_or_key};
 use crate::style::shell_word;
@@ -18,39 +19,123 @@ const INLINKS_EXAMPLES: &str = "\
 Examples:
   weft inlinks http://www.archive.org/
   weft inlinks archive.org --all --json
-  weft inlinks archive.org --csv > in.csv  all links, for a spreadsheet
+  weft inlinks archive.org --format csv > in.csv   all links, for a spreadsheet
+  weft inlinks '*.archive.org' --external --by domain   which other domains link to a domain
+  weft inlinks 'archive.org/web/*' --by anchor     with which words, for all URLs of a folder
+  weft inlinks '*.archive.org' --from-domain iana.org --from 2014
   weft inlinks archive.org --at 2008-05    links as they were at the end of May 2008
   weft inlinks archive.org --ever          links of all versions, with first and last times
 
 By default the links of the newest version of each page are counted. With --at and --ever, first
 and last are the times of the first and last capture of the page with this link (`now`: the newest
-version has it); between captures it is unknown. A list has 20 links unless --limit or --all is
-given, also with --json, where `next` is the cursor of the next page.";
+version has it); between captures it is unknown. A list has 20 rows unless --limit, --all or --format is
+given, also with --json, where `next` is the cursor of the next page. --by counts all links, or those
+that the conditions select.";
 
 /// Flags of `weft inlinks`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = INLINKS_EXAMPLES)]
 pub(crate) struct InlinksArgs {
-    /// Target URL, or its key
+    /// Target URL, or its key; http://x/a* matches every URL with this prefix, *.x.org a domain
     url: String,
+    /// How the URL is matched [default: exact]
+    #[arg(long, value_name = "TYPE", value_parser = one_of(MATCH_TYPES, MatchType::name))]
+    match_type: Option<MatchType>,
+    /// Only links from other registered domains
+    #[arg(long)]
+    external: bool,
+    /// Only links from pages of this domain and its subdomains
+    #[arg(long, value_name = "DOMAIN")]
+    from_domain: Option<String>,
+    /// Only links whose anchor text contains TEXT, in any case
+    #[arg(long, value_name = "TEXT")]
+    anchor: Option<String>,
+    /// Only links from pages captured at this time or later
+    #[arg(long, value_name = "TIME", value_parser = time_flag())]
+    from: Option<String>,
+    /// Only links from pages captured at this time or earlier; 2014 means to the end of 2014
+    #[arg(long, value_name = "TIME", value_parser = time_flag())]
+    to: Option<String>,
+    /// Count the links by this instead of listing them
+    #[arg(long, value_name = "GROUP", value_parser = one_of(LinkGrouping::ALL, LinkGrouping::name), conflicts_with = "after")]
+    by: Option<LinkGrouping>,
     /// Links from the page versions that were current at the end of this time
     #[arg(long, value_name = "TIME", value_parser = date(), conflicts_with = "ever")]
     at: Option<String>,
     /// Links from all versions of the pages
     #[arg(long)]
     ever: bool,
-    /// Print all links as CSV with a header line
-    #[arg(long, conflicts_with_all = ["limit", "after", "all", "json"])]
-    csv: bool,
     #[command(flatten)]
     paging: ListPaging,
+}
+
+const MATCH_TYPES: [MatchType; 4] = [
+    MatchType::Exact,
+    MatchType::Prefix,
+    MatchType::Host,
+    MatchType::Domain,
+];
+
+impl InlinksArgs {
+    /// Returns the question for links after a cursor, at most so many.
+    fn question(&self, after: Option<String>, limit: usize) -> Inlinks {
+        let (url, match_type) = url_and_match(&self.url, self.match_type);
+        Inlinks {
+            url: url.to_owned(),
+            match_type,
+            filter: LinkFilter {
+                external: self.external,
+                from_domain: self.from_domain.clone(),
+                anchor: self.anchor.clone(),
+                from: self.from.clone(),
+                to: self.to.clone(),
+            },
+            after,
+            limit,
+            at: self.at.clone(),
+            ever: self.ever,
+        }
+    }
+
+    /// Returns the end of the links that the list shows.
+    fn end(&self) -> End {
+        match url_and_match(&self.url, self.match_type).1 {
+            MatchType::Exact => End::Source,
+            _ => End::Both,
+        }
+    }
+
+    /// Returns the command with its URL and conditions.
+    fn command(&self, context: &Context) -> String {
+        let mut command = format!("weft inlinks {}", shell_word(&self.url));
+        let match_type = self.match_type.map(|match_type| match_type.name().to_owned());
+        for (name, value) in [
+            ("match-type", &match_type),
+            ("from-domain", &self.from_domain),
+            ("anchor", &self.anchor),
+            ("from", &self.from),
+            ("to", &self.to),
+            ("at", &self.at),
+        ] {
+            if let Some(value) = value {
+                command.push_str(&format!(" --{name} {}", shell_word(value)));
+            }
+        }
+        for (name, is_given) in [("external", self.external), ("ever", self.ever)] {
+            if is_given {
+                command.push_str(&format!(" --{name}"));
+            }
+        }
+        command.push_str(&context.archive_flag());
+        command
+    }
 }
 
 const OUTLINKS_EXAMPLES: &str = "\
 Examples:
   weft outlinks http://www.iana.org/
   weft outlinks http://www.iana.org/ --all --json
-  weft outlinks http://www.iana.org/ --csv > out.csv    all links
+  weft outlinks http://www.iana.org/ --format csv > out.csv    all links
 
 The links of the newest version of the page are listed.";
 
@@ -60,9 +145,6 @@ The links of the newest version of the page are listed.";
 pub(crate) struct OutlinksArgs {
     /// URL of the page, or its key
     url: String,
-    /// Print all links as CSV with a header line
-    #[arg(long, conflicts_with_all = ["limit", "after", "all", "json"])]
-    csv: bool,
     #[command(flatten)]
     paging: ListPaging,
 }
@@ -72,30 +154,33 @@ pub(crate) struct OutlinksArgs {
 enum End {
     Source,
     Target,
+    /// Both, for links to many URLs.
+    Both,
 }
 
 /// Runs `weft inlinks`.
 pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::Result<Outcome> {
-    if args.csv {
-        return csv(context, |after| Inlinks {
-            url: args.url.clone(),
-            after,
-            limit: CSV_ROWS_AT_ONCE,
-            at: args.at.clone(),
-            ever: args.ever,
-        });
+    let archive = ask::open(context)?;
+    if let Some(by) = args.by {
+        let question = args.question(None, 0);
+        let command = format!("{} --by {by}", args.command(context));
+        return link_counts::run(&archive, question, by, &args.paging, &command, context);
     }
-    let answer = args.paging.ask(&ask::open(context)?, |after, limit| Inlinks {
-        url: args.url.clone(),
-        after,
-        limit,
-        at: args.at.clone(),
-        ever: args.ever,
-    })?;
+    if args
+        .paging
+        .table
+        .write(&archive, args.question(None, 0), &mut context.out)?
+    {
+        return Ok(Outcome::Done);
+    }
+    let answer = args
+        .paging
+        .ask(&archive, |after, limit| args.question(after, limit))?;
     if let Some(answer) = ask::print_if_json(answer, context)? {
-        match (args.at, args.ever) {
-            (None, false) => print(&answer, End::Source, &args.url, context)?,
-            (at, _) => print_links_at(&answer, at.as_deref(), &args.url, context)?,
+        let command = args.command(context);
+        match (&args.at, args.ever) {
+            (None, false) => print(&answer, args.end(), &command, context)?,
+            (at, _) => print_links_at(&answer, at.as_deref(), &command, context)?,
         }
     }
     Ok(Outcome::Done)
@@ -103,20 +188,27 @@ pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::R
 
 /// Runs `weft outlinks`.
 pub(crate) fn run_outlinks(args: OutlinksArgs, context: &mut Context) -> anyhow::Result<Outcome> {
-    if args.csv {
-        return csv(context, |after| Outlinks {
-            url: args.url.clone(),
-            after,
-            limit: CSV_ROWS_AT_ONCE,
-        });
-    }
-    let answer = args.paging.ask(&ask::open(context)?, |after, limit| Outlinks {
+    let archive = ask::open(context)?;
+    let question = |after, limit| Outlinks {
         url: args.url.clone(),
         after,
         limit,
-    })?;
+    };
+    if args
+        .paging
+        .table
+        .write(&archive, question(None, 0), &mut context.out)?
+    {
+        return Ok(Outcome::Done);
+    }
+    let answer = args.paging.ask(&archive, question)?;
     if let Some(answer) = ask::print_if_json(answer, context)? {
-        print(&answer, End::Target, &args.url, context)?;
+        let command = format!(
+            "weft outlinks {}{}",
+            shell_word(&args.url),
+            context.archive_flag()
+        );
+        print(&answer, End::Target, &command, context)?;
     }
     Ok(Outcome::Done)
 }
@@ -132,37 +224,12 @@ impl ListPage for LinksBody {
     }
 }
 
-/// Links per request when all are written.
-const CSV_ROWS_AT_ONCE: usize = 10_000;
-
-/// Prints all links, one page of results at a time.
-fn csv<Q: Ask<Answer = LinksBody>>(
-    context: &mut Context,
-    question: impl Fn(Option<String>) -> Q,
-) -> anyhow::Result<Outcome> {
-    let archive = ask::open(context)?;
-    let mut table = LinksCsv::new(&mut context.out)?;
-    let mut after = None;
-    loop {
-        let part = archive.ask(question(after))?.body;
-        for row in &part.rows {
-            table.row(row)?;
-        }
-        after = part.next;
-        if after.is_none() {
-            break;
-        }
-    }
-    table.finish()?;
-    Ok(Outcome::Done)
-}
-
 /// Prints links of versions other than the newest: those at the time `at`, or all versions if
 /// `None`.
 fn print_links_at(
     answer: &Answer<LinksBody>,
     at: Option<&str>,
-    url: &str,
+    command: &str,
     context: &mut Context,
 ) -> anyhow::Result<()> {
     let LinksBody {
@@ -195,74 +262,83 @@ fn print_links_at(
         ]);
     }
     table.print(&mut context.out)?;
-    let asked = at.map_or_else(|| "--ever".to_owned(), |at| format!("--at {at}"));
-    let again = format!(
-        "weft inlinks {} {asked}{}",
-        shell_word(url),
-        context.archive_flag()
-    );
-    let all = format!("{again} --all");
-    paging::more(&mut context.out, &all, &again, next.as_deref())?;
+    let all = format!("{command} --all");
+    paging::more(&mut context.out, &all, command, next.as_deref())?;
     Ok(())
 }
 
-fn print(answer: &Answer<LinksBody>, end: End, url: &str, context: &mut Context) -> anyhow::Result<()> {
+fn print(answer: &Answer<LinksBody>, end: End, command: &str, context: &mut Context) -> anyhow::Result<()> {
     let LinksBody {
         url_key,
         rows,
         total,
         next,
     } = &answer.body;
-    let (head, command) = match end {
-        End::Source => (
-            format!(
-                "{} to {url_key}",
-                counted(total.unwrap_or(0), "page links", "pages link")
-            ),
-            "inlinks",
+    let more = if total.is_none() && next.is_some() {
+        ", and more"
+    } else {
+        ""
+    };
+    let total = total.unwrap_or(rows.len() as u64);
+    let head = match end {
+        End::Both => format!("{}{more} to URLs of {url_key}", counted(total, "link", "links")),
+        End::Source => format!(
+            "{} to {url_key}{more}",
+            counted(total, "page links", "pages link")
         ),
-        End::Target => (
-            format!("{} from {url_key}", counted(total.unwrap_or(0), "link", "links")),
-            "outlinks",
-        ),
+        End::Target => format!("{} from {url_key}", counted(total, "link", "links")),
     };
     let epoch = count(answer.epoch);
     let head = format!("{} (epoch {epoch}, newest versions)", crate::style::clean(&head));
     writeln!(context.out, "{head}")?;
     table(rows, end).print(&mut context.out)?;
-    let again = format!("weft {command} {}{}", shell_word(url), context.archive_flag());
-    let all = format!("{again} --all");
-    paging::more(&mut context.out, &all, &again, next.as_deref())?;
+    let all = format!("{command} --all");
+    paging::more(&mut context.out, &all, command, next.as_deref())?;
     Ok(())
 }
 
 fn table(rows: &[LinkRow], end: End) -> Table {
-    let (address, text) = match end {
-        End::Source => ("from", "title"),
-        End::Target => ("to", ""),
+    let shows_source = end != End::Target;
+    let shows_target = end != End::Source;
+    // One column can be truncated to the terminal.
+    let to = if shows_source {
+        Column::Left
+    } else {
+        Column::Flexible
     };
-    let mut heads = vec![
-        (address, Column::Flexible),
-        ("kind", Column::Left),
-        ("anchor", Column::Left),
+    let heads = [
+        (shows_source, ("from", Column::Flexible)),
+        (shows_target, ("to", to)),
+        (true, ("kind", Column::Left)),
+        (true, ("anchor", Column::Left)),
+        (shows_source, ("title", Column::Left)),
     ];
-    if end == End::Source {
-        heads.push((text, Column::Left));
-    }
-    let mut table = Table::new(&heads);
+    let shown = |(is_shown, head)| if is_shown { Some(head) } else { None };
+    let columns: Vec<(&str, Column)> = heads.into_iter().filter_map(shown).collect();
+    let mut table = Table::new(&columns);
     for row in rows {
-        let anchor = crate::style::cut(&row.anchor, ANCHOR_COLUMNS_MAX);
-        match end {
-            End::Source => {
-                let from = url_or_key(&row.source_url, &row.source_key).to_owned();
-                let title = crate::style::cut(&row.source_title, ANCHOR_COLUMNS_MAX);
-                table.row([from, kind(row).into(), anchor, title]);
-            }
-            End::Target => {
-                let to = url_or_key(&row.target_url, &row.target_key).to_owned();
-                table.row([to, kind(row).into(), anchor]);
-            }
-        }
+        let cells = [
+            (
+                shows_source,
+                url_or_key(&row.source_url, &row.source_key).to_owned(),
+            ),
+            (
+                shows_target,
+                url_or_key(&row.target_url, &row.target_key).to_owned(),
+            ),
+            (true, kind(row).to_owned()),
+            (true, crate::style::cut(&row.anchor, ANCHOR_COLUMNS_MAX)),
+            (
+                shows_source,
+                crate::style::cut(&row.source_title, ANCHOR_COLUMNS_MAX),
+            ),
+        ];
+        table.row(
+            cells
+                .into_iter()
+                .filter(|(is_shown, _)| *is_shown)
+                .map(|(_, cell)| cell),
+        );
     }
     table
 }

@@ -18,6 +18,7 @@ pub(crate) mod files;
 mod forget;
 mod graph;
 mod inspect;
+mod link_counts;
 mod links;
 mod load;
 mod manual;
@@ -96,7 +97,7 @@ pub(crate) enum Command {
     Rebuild(rebuild::Args),
     /// Serve pages, API and CDX over HTTP
     Serve(Box<serve::Args>),
-    /// Offer the archive to language models as tools (Model Context Protocol)
+    /// Offer the archive to language models as tools (MCP)
     Mcp(mcp::Args),
     /// Inspect and manage the cache of remote stores
     Cache(cache::Args),

@@ -16,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   weft pages
   weft pages --input crawl.wacz --all
+  weft pages --format csv > pages.csv
   weft pages --collection autumn --json | jq -r '.rows[] | select(.seed).url'
 
 Lists the pages named in packages (WACZ), in pages/pages.jsonl, pages/extraPages.jsonl and other
@@ -46,15 +47,22 @@ pub(crate) struct Args {
 /// Runs `weft pages`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let next_page = next_page_command(&args, context);
-    let answer = args
+    let question = |after, limit| ListedPages {
+        input: args.input.clone(),
+        collection: args.collection.clone(),
+        whole: args.whole,
+        after,
+        limit,
+    };
+    let archive = ask::open(context)?;
+    if args
         .paging
-        .ask(&ask::open(context)?, |after, limit| ListedPages {
-            input: args.input.clone(),
-            collection: args.collection.clone(),
-            whole: args.whole,
-            after,
-            limit,
-        })?;
+        .table
+        .write(&archive, question(None, 0), &mut context.out)?
+    {
+        return Ok(Outcome::Done);
+    }
+    let answer = args.paging.ask(&archive, question)?;
     for problem in &answer.body.problems {
         let list = [&*problem.package, &*problem.list].join(" ");
         let place = match problem.line {

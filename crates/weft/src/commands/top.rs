@@ -18,6 +18,7 @@ Examples:
   weft top
   weft top iana.org --limit 100
   weft top --captured --all
+  weft top --format csv > ranking.csv      all URLs; the column captured says which were captured
 
 URLs are ranked by in-links from other domains, then by all in-links. A URL that is only linked to
 has the title (not captured); --captured leaves these out.";
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     /// Only URLs of this registered domain
     domain: Option<String>,
     /// Only URLs with a capture; their ranks do not change
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     captured: bool,
     #[command(flatten)]
     paging: ListPaging,
@@ -38,6 +39,13 @@ pub(crate) struct Args {
 /// Runs `weft top`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let archive = ask::open(context)?;
+    if args
+        .paging
+        .table
+        .write(&archive, question(&args, None, 0), &mut context.out)?
+    {
+        return Ok(Outcome::Done);
+    }
     let answer = if args.captured {
         captured(&archive, &args)?
     } else {

@@ -109,7 +109,7 @@ fn inlinks() {
 
 /// A list has 20 rows by default; the table for spreadsheets has all rows.
 #[test]
-fn links_as_csv_are_all_of_them() {
+fn lists_as_tables_are_all_of_them() {
     let place = Workspace::new();
     let urls: Vec<String> = (0..30)
         .map(|number| format!("http://a{number}.example/"))
@@ -121,11 +121,11 @@ fn links_as_csv_are_all_of_them() {
         .collect();
     place.write("web.warc", &fixture::warc(&pages));
     place.good(&["load", "web.warc"]);
-    let csv = place.good(&["inlinks", "http://target.example/", "--csv"]);
+    let csv = place.good(&["inlinks", "http://target.example/", "--format", "csv"]);
     assert_eq!(csv.lines().count(), 31, "{csv}");
-    let first = "http://a0.example/,'=1+1,http://target.example/,\"one, \"\"two\"\"\",true,false,,,true";
+    let first = "http://a0.example/,'=1+1,http://target.example/,\"one, \"\"two\"\"\",true,false,,2010-01-01T00:00:00.000Z,";
     assert_eq!(csv.lines().nth(1), Some(first));
-    let out = place.good(&["outlinks", "http://a7.example/", "--csv"]);
+    let out = place.good(&["outlinks", "http://a7.example/", "--format", "csv"]);
     assert_eq!(out.lines().count(), 2, "{out}");
     let list = place.json(&["inlinks", "http://target.example/"]);
     assert_eq!(
@@ -135,6 +135,69 @@ fn links_as_csv_are_all_of_them() {
     let all = place.json(&["inlinks", "http://target.example/", "--all"]);
     let rows = all["rows"].as_array().map(Vec::len);
     assert_eq!((rows, all["next"].is_null()), (Some(30), true));
+}
+
+#[test]
+fn links_to_a_whole_site_and_their_counts() {
+    check(&["inlinks", "library.example/*"], &expect![[r#""#]]);
+    check(
+        &["inlinks", "*.library.example", "--external", "--by", "domain"],
+        &expect![[r#""#]],
+    );
+    check(
+        &["inlinks", "*.library.example", "--by", "anchor", "--limit", "1"],
+        &expect![[r#""#]],
+    );
+    check(
+        &["inlinks", "*.library.example", "--by", "month", "--format", "csv"],
+        &expect![[r#""#]],
+    );
+    check(
+        &[
+            "inlinks",
+            "http://www.library.example/",
+            "--anchor",
+            "THE",
+            "--from-domain",
+            "museum.example",
+        ],
+        &expect![[r#""#]],
+    );
+}
+
+#[test]
+fn every_list_is_written_as_a_table() {
+    let place = Workspace::new();
+    let page = "<title>One</title><a href='http://two.example/'>two</a>";
+    place.write(
+        "web.warc",
+        &fixture::warc(&[("http://one.example/", "2010-01-01T00:00:00Z", page)]),
+    );
+    place.good(&["load", "web.warc"]);
+    for (words, head) in [
+        (&["inlinks", "*.two.example"][..], "source_url,"),
+        (&["outlinks", "http://one.example/"], "source_url,"),
+        (&["inlinks", "two.example", "--by", "page"], "value,links,"),
+        (&["cdx", "*.one.example"], "url,fetch_time,"),
+        (&["top"], "rank,url,"),
+        (&["domain"], "domain,uris,"),
+        (&["pages"], "url,fetch_time,"),
+        (&["search", "one"], "url_key,url,"),
+    ] {
+        let csv = place.good(&[words, &["--format", "csv"]].concat());
+        assert!(csv.starts_with(head), "{words:?}: {csv}");
+        let rows = csv.lines().count() - 1;
+        let lines = place.good(&[words, &["--format", "jsonl"]].concat());
+        assert_eq!(lines.lines().count(), rows, "{words:?}: {lines}");
+        let parquet = [words, &["--format", "parquet"]].concat();
+        let parquet = place.command(&parquet).output().expect("it runs").stdout;
+        assert!(
+            parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"),
+            "{words:?}"
+        );
+    }
+    let wrong = place.run(&["top", "--format", "csv", "--limit", "3"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
 }
 
 #[test]
@@ -191,7 +254,7 @@ fn inlinks_of_older_versions() {
     );
     let rows = "http://one.example/,Page,http://target.example/,friends,true,false,\
                 2010-01-01T00:00:00.000Z,2012-06-01T00:00:00.000Z,false";
-    let csv = place.good(&["inlinks", "http://target.example/", "--ever", "--csv"]);
+    let csv = place.good(&["inlinks", "http://target.example/", "--ever", "--format", "csv"]);
     assert_eq!(
         (csv.lines().nth(1), csv.lines().count()),
         (Some(rows), 3),

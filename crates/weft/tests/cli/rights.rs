@@ -201,11 +201,11 @@ fn what_is_the_owners_is_refused_to_others() {
 fn wrong_rules_are_refused_before_they_are_written() {
     let place = loaded();
     for (arguments, said) in [
-        (&["--deny", "--from", "soon"][..], "not a date"),
+        (&["--deny", "--from", "soon"][..], "--from takes a date"),
         (&["--deny", "--domain", ""], "not a host name"),
         (&["--domain", "museum.example"], "--allow"),
         (&["--deny", "--allow"], "cannot be used with"),
-        (&["--deny", "--younger-than", "long"], "number of days"),
+        (&["--deny", "--younger-than", "long"], "--younger-than takes"),
     ] {
         let run = place.run(&[&["rights", "add"][..], arguments].concat());
         assert_eq!(run.code, Some(2), "{run:?}");

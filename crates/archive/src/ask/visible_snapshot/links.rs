@@ -3,6 +3,7 @@
 use index::{CaptureRow, LinkRow, LinkingVersions, PageRow, SnapshotError, VersionLink, When};
 
 use super::VisibleSnapshot;
+use urlkey::KeyRange;
 
 /// Number of sources read at a time.
 const SOURCES: usize = 1000;
@@ -72,22 +73,24 @@ impl VisibleSnapshot<'_> {
     }
 
     /// Returns the links to a key from any versions of their sources, sorted by source: those after
-    /// `after`, at most `limit`. Also returns the source after which there may be more.
+    /// `after` that `accepts` wants, at most `limit`. Also returns the source after which there may
+    /// be more.
     ///
     /// If some captures of a source are hidden, its versions are determined by the visible ones.
     pub(in crate::ask) fn inlinks_when(
         &self,
         url_key: &str,
         when: When<'_>,
-        after: Option<&str>,
-        limit: usize,
+        accepts: &dyn Fn(&VersionLink) -> bool,
+        (after, limit): (Option<&str>, usize),
     ) -> Result<(Vec<VersionLink>, Option<String>), SnapshotError> {
         let mut rows: Vec<VersionLink> = Vec::new();
         let (mut after, mut looked_at) = (after.map(str::to_owned), 0);
         loop {
             let sources = self.snapshot.sources_ever(url_key, after.as_deref(), SOURCES)?;
             for source in &sources {
-                let Some(link) = self.link_when(source, url_key, when)? else {
+                let link = self.link_when(source, url_key, when)?;
+                let Some(link) = link.filter(accepts) else {
                     continue;
                 };
                 // One more than the limit shows that the list continues.
@@ -107,6 +110,18 @@ impl VisibleSnapshot<'_> {
                 return Ok((rows, after));
             }
         }
+    }
+
+    /// Returns the keys from `range` that pages link to, sorted.
+    pub(in crate::ask) fn linked_keys<'s>(
+        &'s self,
+        range: &KeyRange,
+    ) -> impl Iterator<Item = Result<String, SnapshotError>> + use<'s> {
+        let uris = self.snapshot.uris_between(&range.start, &range.end);
+        uris.filter_map(|uri| match uri {
+            Ok(uri) if uri.inlinks == 0 => None,
+            uri => Some(uri.map(|uri| uri.url_key)),
+        })
     }
 
     fn link_when(

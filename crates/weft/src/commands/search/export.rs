@@ -28,7 +28,7 @@ const NAMED_MAX: usize = 10;
 pub(super) struct Args {
     /// Write all results instead of one page of them: jsonl, csv, parquet, cdxj (their captures),
     /// warc (their records)
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(ExportFormat::ALL, ExportFormat::name))]
+    #[arg(long, visible_alias = "format", value_name = "FORMAT", value_parser = one_of(ExportFormat::ALL, ExportFormat::name))]
     pub(super) export: Option<ExportFormat>,
     /// File for --export [default: standard output]
     #[arg(long, short, value_name = "FILE", requires = "export")]

@@ -1,0 +1,127 @@
+//! Lists as tables.
+
+use archive::question::{
+    Answer, CdxRow, DomainRow, Domains, LinkCountRow, LinkRow, ListedPageRow, Status, TopRow,
+};
+use serde_json::Value;
+
+use super::*;
+
+/// Every column leads to a field of the row, so that a renamed field is noticed.
+#[track_caller]
+fn check_columns<R: Serialize + Default>(columns: Columns, row: R, optional: &[&str]) {
+    let json = serde_json::to_value(row).unwrap();
+    let texts: Vec<String> = columns.texts(&json).collect();
+    for (name, text) in columns.names().zip(texts) {
+        let is_there = !text.is_empty() || optional.contains(&name);
+        assert!(is_there, "{name} is not in {json}");
+    }
+}
+
+fn text() -> String {
+    "x".to_owned()
+}
+
+#[test]
+fn columns_lead_to_fields() {
+    let link = LinkRow {
+        source_key: text(),
+        source_title: text(),
+        target_key: text(),
+        anchor: text(),
+        source_fetch_time: Some(text()),
+        ..LinkRow::default()
+    };
+    check_columns(LINKS, link, &["first_seen", "is_current"]);
+    let counts = LinkCountRow {
+        value: text(),
+        first: text(),
+        last: text(),
+        ..LinkCountRow::default()
+    };
+    check_columns(LINK_COUNTS, counts, &[]);
+    let top = TopRow {
+        url: text(),
+        title: text(),
+        ..TopRow::default()
+    };
+    check_columns(RANKING, top, &[]);
+    let domain = serde_json::json!({ "domain": "x", "uris": 1, "pages": 1, "inlinks_external": 0 });
+    assert!(DOMAINS.texts(&domain).all(|text| !text.is_empty()));
+    let capture = CdxRow {
+        url_key: text(),
+        url: text(),
+        fetch_time: text(),
+        mime: text(),
+        method: text(),
+        digest: text(),
+        filename: text(),
+        collection: text(),
+        ..CdxRow::default()
+    };
+    check_columns(CAPTURES, capture.clone(), &[]);
+    let page = ListedPageRow {
+        package: text(),
+        list: text(),
+        url: text(),
+        fetch_time: text(),
+        title: text(),
+        id: text(),
+        capture: Some(capture),
+        ..ListedPageRow::default()
+    };
+    check_columns(LISTED_PAGES, page, &[]);
+}
+
+/// Returns an answer with the domain `a` or `b`, in two parts.
+fn domains(question: Question) -> Result<Answer, AskError> {
+    let Question::Domains(question) = question else {
+        return Err(AskError::internal("another question"));
+    };
+    let (name, next) = match question.after.as_deref() {
+        None => ("=a", Some("1".to_owned())),
+        Some(_) => ("b", None),
+    };
+    let row = DomainRow {
+        domain: name.to_owned(),
+        uris: 2,
+        pages: 1,
+        inlinks_external: 0,
+    };
+    let body = DomainsBody {
+        rows: vec![row],
+        next,
+    };
+    Ok(Answer { epoch: 1, body }.any())
+}
+
+fn written(format: ExportFormat) -> Vec<u8> {
+    let mut export = ListExport::new(Domains::default().into(), format).unwrap();
+    let mut out = Vec::new();
+    while export.next(&domains, &mut out).unwrap().is_none() {}
+    out
+}
+
+#[test]
+fn all_parts_are_written_in_each_format() {
+    let csv = String::from_utf8(written(ExportFormat::Csv)).unwrap();
+    assert_eq!(
+        csv,
+        "domain,uris,pages,inlinks_external\r\n'=a,2,1,0\r\nb,2,1,0\r\n"
+    );
+    let lines = String::from_utf8(written(ExportFormat::Jsonl)).unwrap();
+    let names: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["domain"].take())
+        .collect();
+    assert_eq!(names, ["=a", "b"]);
+    let parquet = written(ExportFormat::Parquet);
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+}
+
+#[test]
+fn what_is_no_list_is_refused() {
+    assert!(ListExport::new(Status {}.into(), ExportFormat::Csv).is_none());
+    let wrong = ListWriter::begin(List::Links, ExportFormat::Warc, &mut Vec::new());
+    assert!(wrong.is_err());
+}
