@@ -20,6 +20,28 @@ pub enum Scale {
     Binary,
 }
 
+/// Draws `drawing` in its axes. The vertical axis goes from 0 to `top`, and `ends` are texts along
+/// the horizontal one. `label` describes the drawing.
+pub(crate) fn plot(
+    label: &str,
+    top: f64,
+    shown: impl Fn(f64) -> String,
+    drawing: &Markup,
+    ends: &[String],
+) -> Markup {
+    html! {
+        div.plot {
+            div.y-axis aria-hidden="true" { span { (shown(top)) } span { (shown(top / 2.0)) } span { "0" } }
+            svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(clean(label)) {
+                @for share in [0.0, 0.5] { line.grid x1="0" x2=(WIDTH) y1=(share * HEIGHT + 0.5) y2=(share * HEIGHT + 0.5) {} }
+                line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
+                (drawing)
+            }
+            @if !ends.is_empty() { div.x-axis aria-hidden="true" { @for end in ends { span { (clean(end)) } } } }
+        }
+    }
+}
+
 /// Draws a line over time with its axes: values from 0 up, and their age. `every` is the time
 /// between two values. The last value is the current one.
 pub fn line(
@@ -34,22 +56,25 @@ pub fn line(
     let top = scale.end(highest);
     let (line, area) = paths(values, top);
     let span = every.as_secs_f64() * values.len().saturating_sub(1) as f64;
+    let label = format!(
+        "{name}: {} now, at most {} in the last {}",
+        shown(now),
+        shown(highest),
+        ago(span)
+    );
+    let drawing = html! {
+        line.grid x1=(WIDTH / 2.0) x2=(WIDTH / 2.0) y1="0" y2=(HEIGHT) {}
+        @if values.len() > 1 { path.area d=(area) {} path.line d=(line) {} }
+    };
+    let ends = if span > 0.0 {
+        vec![format!("{} ago", ago(span)), ago(span / 2.0), "now".to_owned()]
+    } else {
+        Vec::new()
+    };
     html! {
         figure.chart {
             figcaption { span.name { (name) } strong { (shown(now)) } }
-            div.plot {
-                div.y-axis aria-hidden="true" { span { (shown(top)) } span { (shown(top / 2.0)) } span { "0" } }
-                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
-                    aria-label=(format!("{name}: {} now, at most {} in the last {}", shown(now), shown(highest), ago(span))) {
-                    @for share in [0.0, 0.5] { line.grid x1="0" x2=(WIDTH) y1=(share * HEIGHT + 0.5) y2=(share * HEIGHT + 0.5) {} }
-                    line.grid x1=(WIDTH / 2.0) x2=(WIDTH / 2.0) y1="0" y2=(HEIGHT) {}
-                    line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
-                    @if values.len() > 1 { path.area d=(area) {} path.line d=(line) {} }
-                }
-                @if span > 0.0 {
-                    div.x-axis aria-hidden="true" { span { (ago(span)) " ago" } span { (ago(span / 2.0)) } span { "now" } }
-                }
-            }
+            (plot(&label, top, shown, &drawing, &ends))
         }
     }
 }
@@ -87,25 +112,22 @@ pub fn columns(name: &str, bars: &[Bar]) -> Markup {
     let top = Scale::Decimal.end(highest(bars));
     let width = WIDTH / bars.len().max(1) as f64;
     let height = |bar: &Bar| bar.value / top * (HEIGHT - 1.0);
+    let drawing = html! {
+        @for (place, bar) in bars.iter().enumerate() {
+            rect.column x=(format!("{:.2}", place as f64 * width + width * 0.1)) width=(format!("{:.2}", width * 0.8))
+                y=(format!("{:.2}", HEIGHT - 0.5 - height(bar))) height=(format!("{:.2}", height(bar))) {
+                title { (clean(&bar.name)) ": " (number(bar.value)) }
+            }
+        }
+    };
+    let ends = match bars {
+        [first, .., last] => vec![first.name.clone(), last.name.clone()],
+        _ => Vec::new(),
+    };
     html! {
         figure.chart {
             figcaption { span.name { (clean(name)) } }
-            div.plot {
-                div.y-axis aria-hidden="true" { span { (number(top)) } span { (number(top / 2.0)) } span { "0" } }
-                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(clean(name)) {
-                    @for share in [0.0, 0.5] { line.grid x1="0" x2=(WIDTH) y1=(share * HEIGHT + 0.5) y2=(share * HEIGHT + 0.5) {} }
-                    line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
-                    @for (place, bar) in bars.iter().enumerate() {
-                        rect.column x=(format!("{:.2}", place as f64 * width + width * 0.1)) width=(format!("{:.2}", width * 0.8))
-                            y=(format!("{:.2}", HEIGHT - 0.5 - height(bar))) height=(format!("{:.2}", height(bar))) {
-                            title { (clean(&bar.name)) ": " (number(bar.value)) }
-                        }
-                    }
-                }
-                div.x-axis aria-hidden="true" {
-                    @if let [first, .., last] = bars { span { (clean(&first.name)) } span { (clean(&last.name)) } }
-                }
-            }
+            (plot(name, top, number, &drawing, &ends))
         }
     }
 }
@@ -126,30 +148,20 @@ pub fn days(name: &str, values: &[DayValue], scale: Scale, shown: impl Fn(f64) -
     let now = values.last().map_or(0.0, |last| last.value);
     let top = scale.end(values.iter().map(|value| value.value).fold(0.0, f64::max));
     let (line, area) = day_paths(values, top);
-    let span = match values {
-        [first, .., last] => format!("from {} to {}", first.name, last.name),
-        [only] => format!("on {}", only.name),
-        [] => "no days".to_owned(),
+    let (span, ends) = match values {
+        [first, .., last] => (
+            format!("from {} to {}", first.name, last.name),
+            vec![first.name.clone(), last.name.clone()],
+        ),
+        [only] => (format!("on {}", only.name), vec![only.name.clone()]),
+        [] => ("no days".to_owned(), Vec::new()),
     };
+    let label = format!("{name}: {} at the end, {span}", shown(now));
+    let drawing = html! { @if !values.is_empty() { path.area d=(area) {} path.line d=(line) {} } };
     html! {
         figure.chart {
             figcaption { span.name { (clean(name)) } strong { (shown(now)) } }
-            div.plot {
-                div.y-axis aria-hidden="true" { span { (shown(top)) } span { (shown(top / 2.0)) } span { "0" } }
-                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
-                    aria-label=(format!("{name}: {} at the end, {span}", shown(now))) {
-                    @for share in [0.0, 0.5] { line.grid x1="0" x2=(WIDTH) y1=(share * HEIGHT + 0.5) y2=(share * HEIGHT + 0.5) {} }
-                    line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
-                    @if !values.is_empty() { path.area d=(area) {} path.line d=(line) {} }
-                }
-                div.x-axis aria-hidden="true" {
-                    @match values {
-                        [first, .., last] => { span { (clean(&first.name)) } span { (clean(&last.name)) } }
-                        [only] => { span { (clean(&only.name)) } }
-                        [] => {}
-                    }
-                }
-            }
+            (plot(&label, top, shown, &drawing, &ends))
         }
     }
 }

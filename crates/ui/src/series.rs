@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::chart::{HEIGHT, Scale, WIDTH, number};
+use crate::chart::{HEIGHT, Scale, WIDTH, number, plot};
 use crate::text::{clean, cut};
 
 /// Maximum number of lines, which styles distinguish by colour and by dashes.
@@ -37,25 +37,19 @@ pub fn years(name: &str, first: u64, series: &[Series]) -> Markup {
     let top = Scale::Decimal.end(highest);
     let count = series.iter().map(|one| one.values.len()).max().unwrap_or(0);
     let last = first + count.saturating_sub(1) as u64;
+    let drawing = html! {
+        @for (number, one) in series.iter().take(SERIES_MAX).enumerate() {
+            path class=(format!("line series-{number}")) d=(path(&one.values, top)) { title { (clean(&one.name)) } }
+            path class=(format!("line uncertain series-{number}")) d=(dashes(&one.uncertain, top)) { title { (clean(&one.name)) } }
+        }
+    };
+    let mut ends = vec![first.to_string(), last.to_string()];
+    // A single year is named once.
+    ends.dedup();
     html! {
         figure.chart.series {
             figcaption { span.name { (clean(name)) } }
-            div.plot {
-                div.y-axis aria-hidden="true" { span { (number(top)) } span { (number(top / 2.0)) } span { "0" } }
-                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
-                    aria-label=(format!("{}, {first} to {last}", clean(name))) {
-                    @for share in [0.0, 0.5] { line.grid x1="0" x2=(WIDTH) y1=(share * HEIGHT + 0.5) y2=(share * HEIGHT + 0.5) {} }
-                    line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
-                    @for (number, one) in series.iter().take(SERIES_MAX).enumerate() {
-                        path class=(format!("line series-{number}")) d=(path(&one.values, top)) { title { (clean(&one.name)) } }
-                        path class=(format!("line uncertain series-{number}")) d=(dashes(&one.uncertain, top)) { title { (clean(&one.name)) } }
-                    }
-                }
-                div.x-axis aria-hidden="true" {
-                    span { (first) }
-                    @if last > first { span { (last) } }
-                }
-            }
+            (plot(&format!("{name}, {first} to {last}"), top, number, &drawing, &ends))
             ul.legend {
                 @for (number, one) in series.iter().take(SERIES_MAX).enumerate() {
                     li {

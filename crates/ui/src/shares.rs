@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use crate::chart::{HEIGHT, Scale, WIDTH, number};
+use crate::chart::{HEIGHT, Scale, WIDTH, number, plot};
 use crate::text::clean;
 
 /// A share of fewer than this many is drawn as an outline.
@@ -47,21 +47,16 @@ impl Share {
 pub fn columns(name: &str, shares: &[Share]) -> Markup {
     let highest = shares.iter().map(Share::per_mille).fold(0.0, f64::max);
     let top = Scale::Decimal.end(highest);
+    let label = format!("{name}; the list below has the figures");
+    let drawing = html! { @for (place, share) in shares.iter().enumerate() { (column(share, place, shares.len(), top)) } };
+    let ends = match shares {
+        [first, .., last] => vec![first.year.to_string(), last.year.to_string()],
+        _ => Vec::new(),
+    };
     html! {
         figure.chart {
             figcaption { span.name { (clean(name)) } }
-            div.plot {
-                div.y-axis aria-hidden="true" { span { (number(top)) } span { (number(top / 2.0)) } span { "0" } }
-                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
-                    aria-label=(format!("{}; the list below has the figures", clean(name))) {
-                    @for part in [0.0, 0.5] { line.grid x1="0" x2=(WIDTH) y1=(part * HEIGHT + 0.5) y2=(part * HEIGHT + 0.5) {} }
-                    line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
-                    @for (place, share) in shares.iter().enumerate() { (column(share, place, shares.len(), top)) }
-                }
-                div.x-axis aria-hidden="true" {
-                    @if let [first, .., last] = shares { span { (first.year) } span { (last.year) } }
-                }
-            }
+            (plot(&label, top, number, &drawing, &ends))
             @if shares.iter().any(Share::is_of_few) { p.soft { "Outlines: shares of fewer than " (FEW) "." } }
             @if shares.len() > OPEN_YEARS {
                 details { summary { "Figures of each year" } (figures(shares)) }
