@@ -1,6 +1,6 @@
 // Weft's pages work without this script. It adds: "/" moves the focus to the search box, words are
-// completed while they are typed, menus close, and parts of a page that change are fetched
-// repeatedly.
+// completed while they are typed, menus close, parts of a page that change are fetched repeatedly,
+// and network diagrams can be enlarged.
 "use strict";
 
 (() => {
@@ -180,6 +180,84 @@
       }
     });
   });
+
+  // A network diagram is enlarged by two fingers, or by the wheel with Ctrl (which is also what the
+  // pinch of a touchpad sends), so that the wheel alone still scrolls the page. Dragging moves it,
+  // and a double click shows all of it.
+  const enlargeable = (svg) => {
+    const { width, height } = svg.viewBox.baseVal;
+    const view = { x: 0, y: 0, scale: 1 };
+    const between = (least, value, most) => Math.min(most, Math.max(least, value));
+    const show = (x, y, scale) => {
+      view.scale = scale;
+      view.x = between(0, x, width - width / scale);
+      view.y = between(0, y, height - height / scale);
+      svg.setAttribute("viewBox", `${view.x} ${view.y} ${width / scale} ${height / scale}`);
+    };
+    // What is at this point of the window stays there.
+    const zoom = (x, y, factor) => {
+      const box = svg.getBoundingClientRect();
+      const scale = between(1, view.scale * factor, 12);
+      const more = 1 / view.scale - 1 / scale;
+      show(view.x + ((x - box.left) / box.width) * width * more, view.y + ((y - box.top) / box.height) * height * more, scale);
+    };
+    const move = (x, y) => {
+      const box = svg.getBoundingClientRect();
+      show(view.x - ((x / box.width) * width) / view.scale, view.y - ((y / box.height) * height) / view.scale, view.scale);
+    };
+    svg.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey) return;
+        event.preventDefault();
+        zoom(event.clientX, event.clientY, Math.exp(-between(-50, event.deltaY, 50) / 100));
+      },
+      { passive: false },
+    );
+    const middle = (one, other) => ({
+      x: (one.clientX + other.clientX) / 2,
+      y: (one.clientY + other.clientY) / 2,
+      apart: Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) || 1,
+    });
+    let fingers;
+    svg.addEventListener(
+      "touchmove",
+      (event) => {
+        if (event.touches.length !== 2) return;
+        event.preventDefault();
+        const now = middle(event.touches[0], event.touches[1]);
+        if (fingers) {
+          zoom(fingers.x, fingers.y, now.apart / fingers.apart);
+          move(now.x - fingers.x, now.y - fingers.y);
+        }
+        fingers = now;
+      },
+      { passive: false },
+    );
+    svg.addEventListener("touchstart", () => (fingers = undefined), { passive: true });
+    svg.addEventListener("touchend", () => (fingers = undefined));
+    let held;
+    let moved = 0;
+    svg.addEventListener("dragstart", (event) => event.preventDefault());
+    svg.addEventListener("pointerdown", (event) => {
+      moved = 0;
+      held = event.pointerType === "mouse" && event.button === 0 && view.scale > 1 ? event : undefined;
+    });
+    window.addEventListener("pointermove", (event) => {
+      if (!held) return;
+      const [x, y] = [event.clientX - held.clientX, event.clientY - held.clientY];
+      moved += Math.hypot(x, y);
+      move(x, y);
+      held = event;
+    });
+    window.addEventListener("pointerup", () => (held = undefined));
+    // The end of a drag is no click on a node.
+    svg.addEventListener("click", (event) => moved > 4 && event.preventDefault());
+    svg.addEventListener("dblclick", () => show(0, 0, 1));
+  };
+
+  document.querySelectorAll(".network svg").forEach(enlargeable);
+  document.querySelectorAll("[data-with-script]").forEach((part) => (part.hidden = false));
 
   // The statement of the SQL page: Ctrl-Enter runs it, a click on a column inserts its name, and
   // after an error the cursor is at the place of the error.

@@ -169,8 +169,15 @@ fn nodes(
     Ok((nodes.finish()?, kept))
 }
 
-fn count(graph: &mut Graph) -> Result<(), GraphError> {
-    let mut totals = graph.totals;
+/// Counts the nodes, edges and links that are in the graph.
+pub(super) fn count(graph: &mut Graph) -> Result<(), GraphError> {
+    let mut totals = GraphTotals {
+        nodes: 0,
+        edges: 0,
+        links_between: 0,
+        links_within: 0,
+        ..graph.totals
+    };
     graph.for_each_node(&mut |_| {
         totals.nodes += 1;
         Ok(())

@@ -18,7 +18,8 @@ mod row;
 mod spool;
 mod table;
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
 use std::io::Write;
 
 use serde::Serialize;
@@ -77,6 +78,41 @@ impl Graph {
     /// Returns the totals.
     pub fn totals(&self) -> GraphTotals {
         self.totals
+    }
+
+    /// Keeps only a node and the nodes at the other ends of its heaviest edges: at most `nodes_max`
+    /// in total, and none if the graph does not contain the node.
+    ///
+    /// # Errors
+    /// [`GraphError::Scratch`].
+    pub fn keep_around(&mut self, name: &str, nodes_max: usize) -> Result<(), GraphError> {
+        let others_max = nodes_max.saturating_sub(1);
+        // The lightest is on top. A neighbour has at most two edges with the node.
+        let mut heaviest: BinaryHeap<Reverse<(u64, Reverse<String>)>> = BinaryHeap::new();
+        self.for_each_edge(&mut |edge| {
+            let is_end = edge.source == name || edge.target == name;
+            if is_end && !edge.is_within() {
+                let other = if edge.source == name {
+                    &edge.target
+                } else {
+                    &edge.source
+                };
+                heaviest.push(Reverse((edge.links, Reverse(other.clone()))));
+                if heaviest.len() > 2 * others_max {
+                    heaviest.pop();
+                }
+            }
+            Ok(())
+        })?;
+        let mut kept = HashSet::from([name.to_owned()]);
+        // In descending order of weight.
+        for Reverse((_, Reverse(other))) in heaviest.into_sorted_vec() {
+            if kept.len() < nodes_max {
+                kept.insert(other);
+            }
+        }
+        self.kept = Some(kept);
+        build::count(self)
     }
 
     /// Calls `each` for all nodes, sorted by name. Their counts include all edges with enough

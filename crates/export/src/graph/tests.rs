@@ -164,6 +164,36 @@ proptest! {
 }
 
 #[test]
+fn around_a_node_are_the_ends_of_its_heaviest_edges() {
+    let edges_of_all = vec![
+        edge("a.org", "b.org", 1),
+        edge("b.org", "a.org", 5),
+        edge("a.org", "c.org", 3),
+        edge("d.org", "a.org", 2),
+        edge("a.org", "a.org", 9),
+        edge("b.org", "c.org", 7),
+        edge("d.org", "e.org", 8),
+    ];
+    for (name, nodes_max, expected) in [
+        ("a.org", 1, "a.org"),
+        ("a.org", 2, "a.org b.org"),
+        ("a.org", 3, "a.org b.org c.org"),
+        ("a.org", 9, "a.org b.org c.org d.org"),
+        ("e.org", 9, "d.org e.org"),
+        ("x.org", 9, ""),
+    ] {
+        let mut graph = build(&[edges_of_all.clone()], GraphSelection::default());
+        graph.keep_around(name, nodes_max).unwrap();
+        let names: Vec<String> = nodes(&mut graph).into_iter().map(|node| node.name).collect();
+        assert_eq!(names.join(" "), expected, "{name} {nodes_max}");
+        let (between, totals) = (edges(&mut graph), graph.totals());
+        assert_eq!(totals.nodes, names.len() as u64);
+        let between = between.iter().filter(|edge| !edge.is_within()).count();
+        assert_eq!(totals.edges, between as u64);
+    }
+}
+
+#[test]
 fn names_of_strangers_are_safe_in_every_format() {
     let odd = "a\"<&>\u{1}\0.org";
     let mut graph = build(&[vec![edge(odd, "=b.org", 2)]], GraphSelection::default());

@@ -6,15 +6,19 @@
 //! - The work is bounded: at most [`NODES_MAX`] nodes, each compared with all others, in [`ROUNDS`]
 //!   rounds.
 //! - Every node is within the drawing.
+//! - Names do not overlap (`labels`). The title of a node has its whole name.
 //!
 //! The drawing contains text, so it is made for two widths, and the styles show one of them. It
-//! needs no script: nodes are links.
+//! needs no script: nodes are links. The script enlarges a part of it.
+
+mod labels;
 
 use std::f64::consts::PI;
 
 use maud::{Markup, html};
 
-use crate::text::{clean, cut};
+use self::labels::Circle;
+use crate::text::clean;
 
 /// Maximum number of nodes that are drawn. More of them would overlap.
 pub const NODES_MAX: usize = 120;
@@ -24,13 +28,6 @@ const LINES_MAX: usize = 600;
 
 /// Number of rounds in which nodes move.
 const ROUNDS: usize = 240;
-
-/// Number of names in the wide and in the narrow drawing. The largest nodes are named.
-const NAMES_WIDE: usize = 45;
-const NAMES_NARROW: usize = 14;
-
-/// Maximum length of a name in the drawing, in characters.
-const NAME_CHARS_MAX: usize = 28;
 
 /// A node.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,9 +63,9 @@ struct Size {
 
 /// Approximately the number of pixels on screen, so that text has its nominal size.
 const WIDE: Size = Size {
-    width: 1160.0,
-    height: 720.0,
-    radius_max: 26.0,
+    width: 740.0,
+    height: 660.0,
+    radius_max: 24.0,
 };
 const NARROW: Size = Size {
     width: 358.0,
@@ -76,8 +73,8 @@ const NARROW: Size = Size {
     radius_max: 15.0,
 };
 
-/// Draws nodes, which must be sorted by falling size, and the lines between them. `label` describes
-/// them.
+/// Draws nodes, the most important first, and the lines between them. The first are named first, and
+/// begin at the centre. `label` describes the drawing.
 pub fn network(label: &str, nodes: &[Node], lines: &[Line]) -> Markup {
     let nodes = &nodes[..nodes.len().min(NODES_MAX)];
     let is_drawn = |line: &Line| line.from.max(line.to) < nodes.len() && line.from != line.to;
@@ -90,8 +87,8 @@ pub fn network(label: &str, nodes: &[Node], lines: &[Line]) -> Markup {
     let places = laid_out(nodes, &lines);
     html! {
         div.network {
-            (drawing(label, nodes, &lines, &fitted(&places, WIDE), WIDE, ("wide", NAMES_WIDE)))
-            (drawing(label, nodes, &lines, &fitted(&places, NARROW), NARROW, ("narrow", NAMES_NARROW)))
+            (drawing(label, nodes, &lines, &fitted(&places, WIDE), WIDE, "wide"))
+            (drawing(label, nodes, &lines, &fitted(&places, NARROW), NARROW, "narrow"))
         }
     }
 }
@@ -184,18 +181,15 @@ fn fitted(places: &[Point], size: Size) -> Vec<Point> {
     places.iter().map(fit).collect()
 }
 
-fn drawing(
-    label: &str,
-    nodes: &[Node],
-    lines: &[Line],
-    places: &[Point],
-    size: Size,
-    (class, names): (&str, usize),
-) -> Markup {
+fn drawing(label: &str, nodes: &[Node], lines: &[Line], places: &[Point], size: Size, class: &str) -> Markup {
     let heaviest = lines.iter().map(|line| line.weight).fold(1.0, f64::max);
     let largest = nodes.iter().map(|node| node.weight).fold(1.0, f64::max);
     let one = |number: f64| format!("{number:.1}");
-    let radius = |node: &Node| size.radius_max * (node.weight / largest).sqrt().max(0.2);
+    let circle = |(node, centre): (&Node, &Point)| Circle {
+        centre: *centre,
+        radius: size.radius_max * (node.weight / largest).sqrt().max(0.2),
+    };
+    let circles: Vec<Circle> = nodes.iter().zip(places).map(circle).collect();
     html! {
         svg class=(class) viewBox=(format!("0 0 {} {}", size.width, size.height)) role="group" aria-label=(clean(label)) {
             // The heaviest last, on top of the others.
@@ -204,38 +198,20 @@ fn drawing(
                 line.tie x1=(one(from.x)) y1=(one(from.y)) x2=(one(to.x)) y2=(one(to.y))
                     stroke-width=(one(0.8 + 4.2 * (line.weight / heaviest).sqrt())) {}
             }
-            @for (node, place) in nodes.iter().zip(places).rev() {
+            @for (node, circle) in nodes.iter().zip(&circles).rev() {
                 @let drawn = html! {
                     title { (clean(&node.title)) }
-                    circle.node cx=(one(place.x)) cy=(one(place.y)) r=(one(radius(node))) {}
+                    circle.node cx=(one(circle.centre.x)) cy=(one(circle.centre.y)) r=(one(circle.radius)) {}
                 };
                 @match &node.link {
                     Some(link) => a href=(link) aria-label=(clean(&node.title)) { (drawn) },
                     None => g { (drawn) },
                 }
             }
-            @for (node, place) in nodes.iter().zip(places).take(names) {
-                (name(node, *place, radius(node), size))
+            @for label in labels::fitting(nodes, &circles, size) {
+                text x=(one(label.place.x)) y=(one(label.place.y)) text-anchor="middle" aria-hidden="true" { (label.text) }
             }
         }
-    }
-}
-
-/// Approximate width of a letter, at the text size of the styles.
-const LETTER: f64 = 6.6;
-
-/// Draws a name below its node, moved so that it is fully visible.
-fn name(node: &Node, place: Point, radius: f64, size: Size) -> Markup {
-    let name = clean(&node.name);
-    let (shown, is_cut) = cut(&name, NAME_CHARS_MAX);
-    let half = (shown.chars().count() + usize::from(is_cut)) as f64 * LETTER / 2.0;
-    let x = place.x.clamp(
-        half.min(size.width / 2.0),
-        (size.width - half).max(size.width / 2.0),
-    );
-    let y = (place.y + radius + 12.0).min(size.height - 3.0);
-    html! {
-        text x=(format!("{x:.1}")) y=(format!("{y:.1}")) text-anchor="middle" aria-hidden="true" { (shown) @if is_cut { "\u{2026}" } }
     }
 }
 
@@ -309,6 +285,10 @@ mod tests {
         let drawn = network("domains", &nodes, &lines).into_string();
         assert_eq!(drawn, network("domains", &nodes, &shuffled).into_string());
         assert!(drawn.contains("n1.example: &lt;1&gt; links"), "{drawn}");
+        assert!(
+            drawn.contains(">n0.example</text>"),
+            "the first node is named: {drawn}"
+        );
     }
 
     #[test]
