@@ -104,12 +104,30 @@ pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>, view:
             section aria-labelledby="captures" {
                 h2 #captures { "Captures" span.amount { (present::count(page.captures.len() as u64)) } }
                 (calendar::strip(&page.url, &page.captures, Some(&capture.fetch_time)))
-                p { a.more href=(link::with("/captures", &[("url", Some(&page.url))])) { "All captures" } }
+                p { (of_month(page, capture)) a.more href=(link::with("/captures", &[("url", Some(&page.url))])) { "All captures" } }
             }
             p.soft {
                 "For links and for changes between versions, see "
                 a href=(link::page(&page.url)) { "the newest version" } "."
             }
+        }
+    }
+}
+
+/// Returns a link to the captures of the same month, if there are others.
+fn of_month(page: &PageBody, capture: &CdxRow) -> Markup {
+    let month = capture.timestamp.get(..6);
+    let is_of_month = |row: &&CdxRow| row.timestamp.get(..6) == month;
+    let count = page.captures.iter().filter(is_of_month).count();
+    let named = DateTime::of_text(&capture.fetch_time).filter(|_| count > 1);
+    // Both bounds are the same month: `to` covers all times with that prefix.
+    let address = link::with(
+        "/captures",
+        &[("url", Some(&page.url)), ("from", month), ("to", month)],
+    );
+    html! {
+        @if let Some(moment) = named {
+            a.more href=(address) { (present::count(count as u64)) " captures in " (moment.month_and_year()) } " "
         }
     }
 }
@@ -215,6 +233,18 @@ mod tests {
         );
         assert!(!html(0).contains("rel=\"next\"") && !html(2).contains("rel=\"prev\""));
         assert_eq!(neighbours(&page, &CdxRow::default()).into_string(), "");
+    }
+
+    #[test]
+    fn other_captures_of_the_month_are_a_click_away() {
+        let page = page(&["20140126200624", "20140101000000", "20100101000000"]);
+        let html = |index: usize| of_month(&page, &page.captures[index]).into_string();
+        assert!(
+            html(0).contains("&amp;from=201401&amp;to=201401\">2 captures in January 2014</a>"),
+            "{}",
+            html(0)
+        );
+        assert_eq!(html(2), "");
     }
 
     #[test]

@@ -380,7 +380,7 @@ fn a_month_of_many_captures_is_one_line_on_a_phone() {
     scene.browser.size(390, 844);
     scene.go("/page?url=http://www.looms.example.org/");
     let lines = scene.browser.script(
-        "const a = document.querySelector('.calendar a'), line = a.getBoundingClientRect().height; \
+        "const a = document.querySelector('.calendar td a'), line = a.getBoundingClientRect().height; \
          a.firstElementChild.textContent = '99+'; a.firstElementChild.className = 'wide'; \
          return [a.getBoundingClientRect().height / line, a.scrollWidth - a.clientWidth]",
     );

@@ -1,17 +1,18 @@
 //! The days of each month below the strip of months, for the bar of an archived page.
 //!
 //! A month of the strip links to its days by a fragment, which shows them in place of the current
-//! month's days. So no request is needed, and it works without a script.
+//! month's days. So no request is needed, and it works without a script. A year leads to its first
+//! capture.
 
 use maud::{Markup, html};
 
-use super::{Day, captures, class, counted, listed, table};
+use super::{Day, captures, class, counted, dated, table};
 use crate::link;
 use crate::present;
 use archive::question::{CalendarBody, CalendarTime};
 use format::date::DateTime;
 
-/// Maximum number of bytes for links to days. Above it, months lead to lists of their captures.
+/// Maximum number of bytes for links to days. Above it, months lead to their first capture.
 const LINKS_BYTES_MAX: usize = 256 << 10;
 
 /// Maximum number of captures of one day that are listed by their times.
@@ -34,13 +35,14 @@ pub(crate) fn strip_and_days(
         return html! {};
     }
     if days.len() * (address(shown).len() + 100) > LINKS_BYTES_MAX {
-        return table(&days, now, |month| listed(url, month));
+        let address = |first: &Day| dated(url, first);
+        return table(&days, now, address, address);
     }
     let months = days.chunk_by(|a, b| (a.first.year, a.first.month) == (b.first.year, b.first.month));
     html! {
         div.calendars {
             div {
-                (table(&days, now, |month| format!("#{}", month.first().map(id).unwrap_or_default())))
+                (table(&days, now, |first| address(&first.first.digits()), |first| format!("#{}", id(first))))
                 @if days.iter().any(|day| day.changes > 0) {
                     p.legend { span.changed aria-hidden="true" {} " the content changed" }
                 }
@@ -204,6 +206,7 @@ mod tests {
             "{html}"
         );
         for part in [
+            "href=\"/replay/20140101000000/http://a/\" title=\"3 captures, 1 change in 2014\"",
             "href=\"#days-2014-01\"",
             "<div class=\"days shown\" id=\"days-2014-01\">",
             "<div class=\"days\" id=\"days-2012-03\">",
@@ -229,7 +232,7 @@ mod tests {
         taken.sort_unstable();
         let html = html_of(&format!("http://a/{}", "x".repeat(2_000)), &taken);
         assert!(
-            !html.contains("days-2014-01") && html.contains("/captures?url="),
+            !html.contains("days-2014-01") && html.contains("/page?url="),
             "{html}"
         );
     }

@@ -1,4 +1,5 @@
-//! The captures of one URL as a strip of years and months. Each month leads to its captures.
+//! The captures of one URL as a strip of years and months. Each leads to the page at its first
+//! capture, which leads on to the next one.
 //!
 //! The newest year is first. Years without captures are shown too while there are few, so that gaps
 //! are visible. Captures whose content differs from the one before are marked.
@@ -51,32 +52,27 @@ type Months = [Vec<Day>; 12];
 /// capture that the page shows.
 pub(crate) fn strip(url: &str, captures: &[CdxRow], shown: Option<&str>) -> Markup {
     let shown = shown.and_then(DateTime::of_text);
-    table(&days_of(captures), shown, |month| listed(url, month))
+    let address = |first: &Day| dated(url, first);
+    table(&days_of(captures), shown, address, address)
 }
 
-/// Returns the address of a month: its only capture, or the list of its captures.
-fn listed(url: &str, month: &[Day]) -> String {
-    let Some(newest) = month.last().map(|day| day.last) else {
-        return link::page(url);
-    };
-    match captures(month) {
-        1 => link::page_at(url, &link::At::time(&newest.digits())),
-        _ => {
-            // Both bounds are the same month: `to` covers all times with that prefix.
-            let month = &newest.digits()[..6];
-            link::with(
-                "/captures",
-                &[("url", Some(url)), ("from", Some(month)), ("to", Some(month))],
-            )
-        }
-    }
+/// Returns the address of the page at the first capture of a day.
+fn dated(url: &str, day: &Day) -> String {
+    link::page_at(url, &link::At::time(&day.first.digits()))
 }
 
 fn captures(days: &[Day]) -> u64 {
     days.iter().map(|day| day.captures).sum()
 }
 
-fn table(days: &[Day], shown: Option<DateTime>, address: impl Fn(&[Day]) -> String) -> Markup {
+/// Draws the strip. `of_year` and `of_month` return the addresses of a year and of a month by its
+/// first day with captures.
+fn table(
+    days: &[Day],
+    shown: Option<DateTime>,
+    of_year: impl Fn(&Day) -> String,
+    of_month: impl Fn(&Day) -> String,
+) -> Markup {
     let years = years(days);
     html! {
         @if captures(days) > 1 {
@@ -89,16 +85,28 @@ fn table(days: &[Day], shown: Option<DateTime>, address: impl Fn(&[Day]) -> Stri
                 tbody {
                     @for (year, months) in years.iter().rev() {
                         tr {
-                            th scope="row" { (year) }
+                            th scope="row" { (year_cell(*year, months, &of_year)) }
                             @for (month, days) in (1..).zip(months) {
-                                td { @if let Some(newest) = days.last() {
-                                    (cell(&address(days), days, &newest.last.month_and_year(), is_of(shown, *year, month)))
+                                td { @if let Some(first) = days.first() {
+                                    (cell(&of_month(first), days, &first.first.month_and_year(), is_of(shown, *year, month)))
                                 } }
                             }
                         }
                     }
                 }
             }
+        }
+    }
+}
+
+/// Shows a year, as a link if it has captures.
+fn year_cell(year: i64, months: &Months, address: impl Fn(&Day) -> String) -> Markup {
+    let days: Vec<Day> = months.iter().flatten().copied().collect();
+    let words = counted(&days);
+    html! {
+        @match days.first() {
+            Some(first) => a href=(address(first)) title=(format!("{words} in {year}")) { (year) span.hidden { ": " (words) } },
+            None => (year),
         }
     }
 }
@@ -222,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn months_lead_to_their_captures_and_years_stand_newest_first() {
+    fn years_and_months_lead_to_their_first_capture_and_years_stand_newest_first() {
         let html = strip_of(
             &["20140126200624", "20120305000000", "20120301000000", "soon"],
             Some("20140126200624"),
@@ -231,14 +239,13 @@ mod tests {
             html.contains("/page?url=http%3A%2F%2Fa%2F&amp;at=20140126200624"),
             "{html}"
         );
-        assert!(
-            html.contains("/captures?url=http%3A%2F%2Fa%2F&amp;from=201203&amp;to=201203"),
-            "{html}"
-        );
-        assert!(html.contains("2 captures in March 2012"), "{html}");
+        for words in ["2 captures in March 2012", "2 captures in 2012"] {
+            let link = format!("at=20120301000000\" title=\"{words}\"");
+            assert!(html.contains(&link), "{link} is not in {html}");
+        }
         assert_eq!(html.matches("aria-current=\"date\"").count(), 1, "{html}");
         let rows: Vec<usize> = ["2014", "2013", "2012"]
-            .map(|year| html.find(&format!("<th scope=\"row\">{year}")).expect("a year"))
+            .map(|year| html.find(&format!(">{year}<")).expect("a year"))
             .to_vec();
         assert!(rows.is_sorted(), "{html}");
     }
