@@ -25,7 +25,7 @@ use crate::state::Common;
 const PUBLIC_ROUTES: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes answered only by the archive, which shows each client what it may see.
-const READER_ROUTES: [&str; 52] = [
+const READER_ROUTES: [&str; 53] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
@@ -43,6 +43,7 @@ const READER_ROUTES: [&str; 52] = [
     "/graph",
     "/ranking",
     "/captures",
+    "/collections",
     "/pages",
     "/report",
     "/about",

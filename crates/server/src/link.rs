@@ -76,6 +76,15 @@ pub(crate) fn search(query: &str) -> String {
     format!("/search?q={}", escaped(query))
 }
 
+/// Returns `/search?q=collection:...`.
+pub(crate) fn search_collection(name: &str) -> String {
+    if name.contains(char::is_whitespace) {
+        search(&format!("collection:\"{}\"", name.replace('"', "")))
+    } else {
+        search(&format!("collection:{name}"))
+    }
+}
+
 /// Returns `/trends?q=...`.
 pub(crate) fn trends(query: &str) -> String {
     with("/trends", &[("q", Some(query))])
@@ -186,6 +195,8 @@ mod tests {
             ),
             "/p?a=x+y%26z&d=%22%3C%3E"
         );
+        assert_eq!(search_collection("a&b"), "/search?q=collection%3Aa%26b");
+        assert_eq!(search_collection("a b"), "/search?q=collection%3A%22a+b%22");
         assert_eq!(page("http://a/?b=c#d"), "/page?url=http%3A%2F%2Fa%2F%3Fb%3Dc%23d");
     }
 }

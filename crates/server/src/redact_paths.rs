@@ -101,6 +101,7 @@ fn redact(body: &mut Body) {
         | Body::Domains(_)
         | Body::Top(_)
         | Body::GraphPart(_)
+        | Body::Collections(_)
         | Body::CdxBlocks(_)
         | Body::Sight(_)
         | Body::Rights(_)

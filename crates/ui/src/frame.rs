@@ -78,6 +78,7 @@ pub enum Section {
     Ranking,
     Graph,
     Captures,
+    Collections,
     Trends,
     Loads,
     Quarantine,
@@ -98,12 +99,13 @@ pub enum Section {
 type Entry = (Section, &'static str, &'static str);
 
 /// Pages about the content of the archive.
-const BROWSE: [Entry; 6] = [
+const BROWSE: [Entry; 7] = [
     (Section::Pages, "/pages", "Pages"),
     (Section::Domains, "/domains", "Domains"),
     (Section::Ranking, "/ranking", "Rankings"),
     (Section::Graph, "/graph", "Graph"),
     (Section::Captures, "/captures", "Captures"),
+    (Section::Collections, "/collections", "Collections"),
     (Section::Trends, "/trends", "Trends"),
 ];
 

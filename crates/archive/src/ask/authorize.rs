@@ -51,6 +51,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         | Question::Trends(_)
         | Question::Report(_)
         | Question::Record(_)
+        | Question::Collections(_)
         | Question::ListedPages(_)
         | Question::Sight(_) => None,
         Question::Status(_) => Some("the state of the archive"),

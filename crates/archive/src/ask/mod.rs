@@ -12,6 +12,7 @@ mod capture_at;
 mod cdx;
 mod cdx_walk;
 mod check;
+mod collections;
 mod concordance;
 mod cursor;
 mod diff;

@@ -64,6 +64,8 @@ macro_rules! questions {
             Report(ReportBody) { Report(Report) => report::report }
             /// Where the bytes of a record are.
             Record(RecordBody) { Record(Record) => record::record }
+            /// The collections.
+            Collections(CollectionsBody) { Collections(Collections) => collections::collections }
             /// The pages that packages list.
             ListedPages(ListedPagesBody) { ListedPages(ListedPages) => listed_pages::pages }
             /// One load.

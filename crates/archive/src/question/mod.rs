@@ -8,6 +8,7 @@
 
 mod calendar;
 mod cdx;
+mod collections;
 mod concordance;
 mod diff;
 mod domains;
@@ -36,9 +37,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    calendar::*, cdx::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*, links::*,
-    listed_pages::*, load::*, page::*, page_text::*, post::*, rebuild::*, record::*, report::*, rights::*,
-    search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
+    calendar::*, cdx::*, collections::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*,
+    links::*, listed_pages::*, load::*, page::*, page_text::*, post::*, rebuild::*, record::*, report::*,
+    rights::*, search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
 };
 pub use ::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -5,6 +5,7 @@ mod addresses;
 mod calendar;
 mod cdx;
 mod changed;
+mod collections;
 mod data;
 mod displaced;
 mod export;

@@ -51,7 +51,12 @@ struct Form {
 impl Form {
     fn of(query: &Query) -> Form {
         let given = query.text("url");
-        let (url, match_type) = url_and_match(&given, query.get("match").and_then(MatchType::named));
+        let named = query.get("match").and_then(MatchType::named);
+        let (url, match_type) = match url_and_match(&given, named) {
+            // All URLs of a collection: every URL begins with the empty one.
+            ("", _) if query.get("collection").is_some() => ("", MatchType::Prefix),
+            other => other,
+        };
         let status = query.get("status");
         Form {
             url: url.to_owned(),
@@ -65,6 +70,16 @@ impl Form {
             mime: query.owned("mime"),
             collection: query.owned("collection"),
             oldest_first: query.get("sort") == Some("oldest"),
+        }
+    }
+
+    /// Returns the URL, or the collection if there is no URL.
+    fn subject(&self) -> String {
+        match &self.collection {
+            Some(collection) if self.url.is_empty() => {
+                format!("the collection {}", present::clean(collection))
+            }
+            _ => self.url.clone(),
         }
     }
 
@@ -168,7 +183,7 @@ impl Form {
 pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let form = Form::of(&query);
     let after = query.owned("after");
-    if form.url.is_empty() {
+    if form.url.is_empty() && form.collection.is_none() {
         let frame = Frame {
             title: "Captures",
             section: Section::Captures,
@@ -181,6 +196,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     }
     let question = CdxQuestion {
         url: form.url.clone(),
+        everything: form.url.is_empty(),
         match_type: form.match_type,
         from: form.from.clone(),
         to: form.to.clone(),
@@ -200,7 +216,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         }
         answer => answer?,
     };
-    let title = format!("Captures of {}", form.url);
+    let title = format!("Captures of {}", form.subject());
     let frame = Frame {
         title: &title,
         section: Section::Captures,
@@ -211,6 +227,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     };
     let content = html! {
         (head(&form))
+        @if form.url.is_empty() { p { "Captures of " (form.subject()) "." } }
         @if rows.is_empty() && next.is_some() {
             p { "No match among the captures read so far; there are more." }
         } @else if rows.is_empty() {
@@ -223,9 +240,11 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
             }
             p.soft { (order_words(&form)) }
             (parts::captures(&rows, rows.len(), after.is_some() || next.is_some(), true, ArchivedView::of(&context)))
-            p.actions { a.button.quiet href=(form.cdxj()) { "As CDXJ" } }
-            // The filters of status and media type are those of CDX servers.
-            @if form.status.is_none() && form.mime.is_none() { (form.downloads()) }
+            @if !form.url.is_empty() {
+                p.actions { a.button.quiet href=(form.cdxj()) { "As CDXJ" } }
+                // The filters of status and media type are those of CDX servers.
+                @if form.status.is_none() && form.mime.is_none() { (form.downloads()) }
+            }
         }
         (parts::pager(
             after.as_ref().map(|_| form.link(None)),
@@ -324,6 +343,10 @@ fn help() -> Markup {
 }
 
 fn none(form: &Form) -> Markup {
+    if form.url.is_empty() {
+        let words = html! { p { "Nothing in this collection matches." } p { a.button.quiet href="/collections" { "All collections" } } };
+        return parts::nothing("No captures", words);
+    }
     parts::nothing(
         "No captures",
         html! {

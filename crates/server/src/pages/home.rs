@@ -252,19 +252,12 @@ fn collections(status: &StatusBody) -> Markup {
                 h2 #collections { "Collections" }
                 ul.chips {
                     @for name in named {
-                        li { a href=(link::search(&format!("collection:{}", quoted(name)))) { (parts::text(name)) } }
+                        li { a href=(link::search_collection(name)) { (parts::text(name)) } }
                     }
                 }
+                p { a.more href="/collections" { "All collections" } }
             }
         }
-    }
-}
-
-fn quoted(name: &str) -> String {
-    if name.contains(char::is_whitespace) {
-        format!("\"{}\"", name.replace('"', ""))
-    } else {
-        name.to_owned()
     }
 }
 

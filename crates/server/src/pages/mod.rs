@@ -9,6 +9,7 @@ mod assets;
 mod cache;
 pub(crate) mod calendar;
 mod captures;
+mod collections;
 mod dated;
 mod diff;
 mod domain;
@@ -60,6 +61,7 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
         .route("/graph", get(graph::show))
         .route("/ranking", get(ranking::show))
         .route("/captures", get(captures::show))
+        .route("/collections", get(collections::show))
         .route("/pages", get(listed::show))
         .route("/report", get(report::show))
         .route("/loads", get(loads::show))

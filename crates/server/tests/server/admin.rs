@@ -45,6 +45,7 @@ const ROUTES: &[(&str, &str, Audience)] = &[
     ("GET", "/graph", Everybody),
     ("GET", "/ranking", Everybody),
     ("GET", "/captures", Everybody),
+    ("GET", "/collections", Everybody),
     ("GET", "/pages", Everybody),
     ("GET", "/report", Everybody),
     ("GET", "/about", Everybody),

@@ -295,7 +295,7 @@ fn requests(scene: &Scene, route: &str) -> u64 {
 }
 
 /// Pages with much content, and with content that breaks layouts.
-const PAGES: [&str; 25] = [
+const PAGES: [&str; 26] = [
     "/",
     "/search",
     "/search?q=weaving",
@@ -311,6 +311,7 @@ const PAGES: [&str; 25] = [
     "/graph?by=host",
     "/ranking",
     "/captures?url=example.org&match=domain",
+    "/collections",
     "/pages",
     "/report",
     "/loads",

@@ -9,7 +9,7 @@ use archive::question::{
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 32] = [
+pub(crate) const PAGES: [&str; 34] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
@@ -28,9 +28,11 @@ pub(crate) const PAGES: [&str; 32] = [
     "/domains?order=name&after=x",
     "/graph",
     "/graph?by=host&from=2014&nodes=3",
+    "/graph?around=%3Cb%3Eother&nodes=2",
     "/ranking",
     "/ranking?domain=example.com",
     "/captures?url=http://example.com/",
+    "/collections",
     "/pages?input=crawl.wacz",
     "/report?from=2014",
     "/loads",
@@ -596,6 +598,69 @@ async fn captures_are_filtered() {
     }
 }
 
+#[tokio::test]
+async fn captures_of_a_collection_are_listed_without_a_url() {
+    let router = router(|question| match question {
+        Question::Cdx(cdx) => {
+            assert!(cdx.everything && cdx.url.is_empty(), "{cdx:?}");
+            assert_eq!(cdx.collection.as_deref(), Some("news"));
+            sample(question)
+        }
+        _ => Err(error(ErrorCode::Unavailable)),
+    });
+    let reply = get(&router, "/captures?collection=news").await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    for part in [
+        "Captures of the collection news",
+        "href=\"/captures?match=prefix&amp;collection=news&amp;after=",
+    ] {
+        assert!(reply.body.contains(part), "{part} is not in {}", reply.body);
+    }
+    assert!(!reply.body.contains("As CDXJ"), "{}", reply.body);
+}
+
+#[tokio::test]
+async fn collections_have_figures_links_and_a_command() {
+    let body = get(&router(sample), "/collections").await.body;
+    for part in [
+        "no collection",
+        "1,234",
+        "href=\"/search?q=collection%3A%22local+%3Cb%3Enews%22\"",
+        "href=\"/captures?collection=local+%3Cb%3Enews\">Captures<span class=\"hidden\"> of local",
+        "weft export --warc 'local &lt;b&gt;news.warc.gz' --collection 'local &lt;b&gt;news'",
+        "The times are those of the first 500,000 captures",
+    ] {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
+    // The row of inputs without a label has no links and no command.
+    assert_eq!(body.matches("weft export").count(), 1, "{body}");
+}
+
+/// A node leads to its neighbourhood with the same settings, and from there to its own page.
+#[tokio::test]
+async fn nodes_of_the_graph_lead_to_their_neighbours() {
+    let body = get(&router(sample), "/graph?nodes=3&from=2014").await.body;
+    let address = "/graph?by=domain&amp;from=2014&amp;nodes=3&amp;around=example.com";
+    // In both drawings and in the list.
+    assert_eq!(body.matches(address).count(), 3, "{body}");
+    assert!(
+        body.contains("example.com: 1 link from others, 3 to others, 2 within"),
+        "{body}"
+    );
+    let body = get(&router(sample), "/graph?around=example.com").await.body;
+    for part in [
+        "Neighbours",
+        "href=\"/domain?name=example.com\">About this domain",
+        "href=\"/graph?by=domain\">All domains",
+        "&lt;b&gt;other",
+        "<input type=\"hidden\" name=\"around\" value=\"example.com\">",
+    ] {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
+    let body = get(&router(sample), "/graph?around=nowhere.org").await.body;
+    assert!(body.contains("No links match"), "{body}");
+}
+
 /// Inputs are reduced to a state, failures are listed first.
 #[tokio::test]
 async fn inputs_are_listed_by_state_and_failures_first() {
@@ -713,6 +778,7 @@ async fn the_navigation_marks_the_page() {
         "/ranking",
         "/graph",
         "/captures",
+        "/collections",
         "/trends",
         "/loads",
         "/quarantine",

@@ -144,6 +144,8 @@ pub(crate) fn addresses() -> Vec<String> {
         "/api/v1/search/concordance?q=river",
         "/domains",
         "/graph",
+        "/captures?collection=hidden",
+        "/collections",
         "/report",
         "/report?from=2010",
         "/api/v1/report",

@@ -64,6 +64,7 @@ const PAGES: [(&str, &str); 42] = [
     ("ranking", "/ranking"),
     ("captures-form", "/captures"),
     ("captures", "/captures?url=iana.org&match=domain"),
+    ("collections", "/collections"),
     ("loads", "/loads"),
     ("quarantine", "/quarantine"),
     ("statistics", "/statistics"),
