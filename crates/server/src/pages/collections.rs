@@ -39,7 +39,7 @@ pub(super) async fn show(context: Context) -> PageResult {
     Ok(Html::ok(frame.around(content)))
 }
 
-/// Says what was not read. The counts of a client that sees everything are always complete.
+/// Says which part is incomplete. A client that sees everything gets complete counts.
 fn partial(sees_everything: bool) -> Markup {
     let captures = present::counted(REPORT_CAPTURES_MAX, "capture", "captures");
     html! {
@@ -91,7 +91,7 @@ fn name(name: &str) -> Markup {
     }
 }
 
-/// Returns links to what is in a collection. Inputs without one cannot be selected.
+/// Returns links to the content of a collection. No link can select inputs without a label.
 fn links(name: &str) -> Markup {
     let of_collection = |path: &str| link::with(path, &[("collection", Some(name))]);
     let links = [

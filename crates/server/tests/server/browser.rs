@@ -388,6 +388,25 @@ fn a_month_of_many_captures_is_one_line_on_a_phone() {
     assert_eq!(lines, serde_json::json!([1, 0]));
 }
 
+/// The wheel alone scrolls the page. With Ctrl it enlarges the diagram, and a double click undoes it.
+#[test]
+fn a_network_diagram_is_enlarged_and_shown_whole_again() {
+    let Some(scene) = Scene::set() else { return };
+    scene.browser.size(1280, 844);
+    scene.go("/graph?by=host");
+    let results = scene.browser.script(
+        "const svg = document.querySelector('.network .wide'), box = svg.getBoundingClientRect(); \
+         const shown = () => svg.getAttribute('viewBox'), whole = shown(); \
+         const [clientX, clientY] = [box.left + box.width / 2, box.top + box.height / 2]; \
+         const wheel = (ctrlKey) => svg.dispatchEvent(new WheelEvent('wheel', { deltaY: -50, ctrlKey, clientX, clientY, cancelable: true })); \
+         const scrolled = wheel(false) && shown() === whole; \
+         const enlarged = !wheel(true) && svg.viewBox.baseVal.width < Number(whole.split(' ')[2]); \
+         svg.dispatchEvent(new MouseEvent('dblclick')); \
+         return [scrolled, enlarged, shown() === whole]",
+    );
+    assert_eq!(results, serde_json::json!([true, true, true]));
+}
+
 #[test]
 fn keys_reach_everything_and_focus_is_seen() {
     let Some(scene) = Scene::set() else { return };

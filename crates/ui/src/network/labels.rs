@@ -1,8 +1,9 @@
-//! Names beside the nodes of a network diagram.
+//! Places the names of nodes in a network diagram.
 //!
 //! Invariants:
 //! - a name covers no other name and no node, and is within the drawing;
-//! - earlier nodes are named first; a name that fits nowhere beside its node is left out.
+//! - names are placed in the order of their nodes. A name is left out if it does not fit next to
+//!   its node.
 
 use super::{Node, Point, Size};
 use crate::text::{clean, cut};
