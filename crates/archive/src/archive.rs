@@ -206,6 +206,11 @@ impl Archive {
         self.shared.files.rights()
     }
 
+    /// Returns the absolute path of the folder for uploaded files, which may be missing.
+    pub fn uploads_path(&self) -> PathBuf {
+        self.shared.files.uploads()
+    }
+
     /// Returns the sources from which inputs are read.
     pub fn sources(&self) -> &Sources {
         &self.shared.sources

@@ -25,6 +25,8 @@ pub(crate) const FORMAT: u32 = 1;
 
 /// Posted lines of indexes.
 const POSTED: &str = "posted";
+/// Files that administrators uploaded. The server writes them, and they are inputs.
+const UPLOADS: &str = "uploads";
 /// Files that exist while the archive is open: the owner's socket.
 const RUNNING: &str = "run";
 const INDEX: &str = "index";
@@ -134,6 +136,11 @@ impl Files {
     /// Returns the folder of the posted lines in the archive at `dir`.
     pub(crate) fn posted_in(dir: &Path) -> PathBuf {
         dir.join(POSTED)
+    }
+
+    /// Returns the folder of uploaded files.
+    pub(crate) fn uploads(&self) -> PathBuf {
+        self.dir.join(UPLOADS)
     }
 
     pub(crate) fn lock(&self) -> PathBuf {

@@ -40,6 +40,8 @@ pub(crate) enum Code {
     InputChanged,
     /// Content of this type is not shown.
     NotShown,
+    /// Something with this name exists and differs.
+    Conflict,
 }
 
 /// The reason why a request failed. As a response it is JSON; pages turn it into a page.
@@ -159,7 +161,8 @@ mod tests {
             Code::WrongHost => Some(Code::InputMissing),
             Code::InputMissing => Some(Code::InputChanged),
             Code::InputChanged => Some(Code::NotShown),
-            Code::NotShown => None,
+            Code::NotShown => Some(Code::Conflict),
+            Code::Conflict => None,
         }
     }
 

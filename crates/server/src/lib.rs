@@ -11,8 +11,8 @@
 //!   as a download, and on the replay origin (a separate port), with headers that confine it.
 //! - Pages load nothing from other servers. Styles and scripts are part of the program.
 //!
-//! The server does not know how an archive is stored. It changes one only through loads by
-//! administrators and posts of captures, if the settings allow them.
+//! The server does not know how an archive is stored. It changes one only through loads
+//! and uploads by administrators, and posts of captures, if the settings allow them.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -60,6 +60,7 @@ pub mod storage;
 mod stored;
 mod stream;
 mod takedown_scans;
+mod upload_folder;
 
 pub use crate::replay::{CheckedPage, CheckedPart, FoundPart, check_page};
 pub use answers::Answers;
@@ -67,7 +68,7 @@ pub use catalogue::CatalogueLocation;
 pub use local_owner::OwnerRequest;
 pub use pages::report_document;
 pub use serve::{ServeError, Server, serve};
-pub use settings::{GroupsHeader, Posts, ReplaySettings, ServerSettings};
+pub use settings::{GroupsHeader, Posts, ReplaySettings, ServerSettings, UPLOAD_BYTES_MAX, UploadSettings};
 pub use sql_server::SqlServer;
 pub use state::ServerParts;
 

@@ -118,7 +118,9 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     let begun = system::now();
     let route = route_of(&request);
     let wants_json = is_for_programs(request.uri().path());
-    let time_max = sql::time_max(request.uri().path()).unwrap_or(state.settings.request_timeout);
+    let path = request.uri().path();
+    let time_max = sql::time_max(path).or_else(|| api::upload::time_max(path));
+    let time_max = time_max.unwrap_or(state.settings.request_timeout);
     let admitted = match refusal(&state, &request) {
         Some(failure) => Err(failure),
         None => admit(&state, route.as_ref(), &mut request).await,

@@ -21,6 +21,8 @@ pub struct ServerSettings {
     /// Whether `POST /api/v1/loads` and cancelling are allowed. They are only for administrators,
     /// because a load reads any file that the server may read.
     pub loads_over_http: bool,
+    /// Where files are stored that administrators upload. Without it, uploads are refused.
+    pub uploads: Option<UploadSettings>,
     /// Who may post captures as to OutbackCDX.
     pub posts: Posts,
     /// The header in which a proxy names the groups of the client. Without it, clients without a
@@ -79,6 +81,29 @@ pub struct ReplaySettings {
     pub scripts: bool,
 }
 
+/// Maximum size of an uploaded file, in bytes. A larger file is loaded from the server's disk.
+pub const UPLOAD_BYTES_MAX: u64 = 64 << 30;
+
+/// Where files are stored that administrators upload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UploadSettings {
+    /// Absolute path of the folder. It is created with the first upload, and the archive reads
+    /// records from it.
+    pub dir: PathBuf,
+    /// Maximum size of a file, in bytes.
+    pub bytes_max: u64,
+}
+
+impl UploadSettings {
+    /// Stores files of up to [`UPLOAD_BYTES_MAX`] bytes in `dir`.
+    pub fn at(dir: PathBuf) -> UploadSettings {
+        UploadSettings {
+            dir,
+            bytes_max: UPLOAD_BYTES_MAX,
+        }
+    }
+}
+
 /// Clients that may add and delete captures over HTTP (`POST /outbackcdx/<collection>`). By default
 /// nobody may.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -97,6 +122,7 @@ impl Default for ServerSettings {
             hosts: Vec::new(),
             replay: None,
             loads_over_http: false,
+            uploads: None,
             posts: Posts::default(),
             groups_header: None,
             tokens: None,

@@ -32,6 +32,7 @@ use crate::settings::ServerSettings;
 use crate::sql_server::SqlServer;
 use crate::storage::{FaceCounts, Storage, StoreMonitor};
 use crate::takedown_scans::TakedownScans;
+use crate::upload_folder::UploadFolder;
 
 /// Everything that a server serves.
 pub struct ServerParts {
@@ -107,6 +108,8 @@ pub(crate) struct Common {
     pub(crate) authenticator: Authenticator,
     pub(crate) cdx_pages: PageLists,
     pub(crate) posts: PostPermits,
+    /// Uploaded files, if uploads are accepted.
+    pub(crate) uploads: Option<Arc<UploadFolder>>,
     pub(crate) takedown_scans: TakedownScans,
     pub(crate) counters: Arc<Counters>,
     pub(crate) history: History,
@@ -140,6 +143,10 @@ impl Common {
             }),
             cdx_pages: PageLists::default(),
             posts: PostPermits::new(),
+            uploads: settings
+                .uploads
+                .clone()
+                .map(|uploads| Arc::new(UploadFolder::new(uploads))),
             takedown_scans: TakedownScans::default(),
             counters,
             history: History::new(),

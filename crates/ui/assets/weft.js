@@ -1,6 +1,10 @@
 // Weft's pages work without this script. It adds: "/" moves the focus to the search box, words are
 // completed while they are typed, menus close, parts of a page that change are fetched repeatedly,
 // and network diagrams can be enlarged.
+
+// Weft's pages work without this script, except uploads of files. It adds: "/" moves the focus to the search box, words are
+// completed while they are typed, menus close, and parts of a page that change are fetched
+// repeatedly.
 "use strict";
 
 (() => {
@@ -296,6 +300,85 @@
       statement.focus();
       statement.setSelectionRange(at, at + 1);
     }
+  }
+
+  // Files are uploaded one after the other, each as the body of a request. They are chosen in the
+  // form or dropped anywhere on the page. If all succeed, the page of loads shows their loads.
+  const upload = document.querySelector("form[data-upload]");
+  if (upload) {
+    const chosen = upload.querySelector("input[type=file]");
+    const rows = document.createElement("ul");
+    rows.className = "uploads";
+    rows.setAttribute("role", "status");
+    upload.after(rows);
+    upload.hidden = false;
+    const reason = (request) => {
+      try {
+        return JSON.parse(request.responseText).error.message;
+      } catch {
+        return request.status ? `status ${request.status}` : "the connection ended";
+      }
+    };
+    // Resolves to whether the file is stored and its load has started.
+    const send = (file) =>
+      new Promise((resolve) => {
+        const row = document.createElement("li");
+        const words = document.createElement("span");
+        const progress = document.createElement("progress");
+        progress.setAttribute("aria-label", `Upload of ${file.name}`);
+        words.textContent = file.name;
+        row.append(words, progress);
+        rows.append(row);
+        const end = (stored, text) => {
+          progress.remove();
+          words.textContent = `${file.name}: ${text}`;
+          words.className = stored ? "" : "bad";
+          resolve(stored);
+        };
+        if (file.size > Number(upload.dataset.bytesMax)) return end(false, "the file is too large");
+        const query = new URLSearchParams({ name: file.name });
+        const label = upload.elements.collection.value.trim();
+        if (label) query.set("collection", label);
+        const request = new XMLHttpRequest();
+        request.upload.addEventListener("progress", (event) => {
+          if (event.lengthComputable && event.total) progress.value = event.loaded / event.total;
+        });
+        request.addEventListener("loadend", () => {
+          const stored = request.status === 200;
+          end(stored, stored ? "stored, its load has started" : reason(request));
+        });
+        request.open("POST", `${upload.dataset.upload}?${query}`);
+        request.setRequestHeader("Content-Type", "application/octet-stream");
+        request.send(file);
+      });
+    let turn = Promise.resolve();
+    const sendAll = (files) => {
+      turn = turn.then(async () => {
+        let stored = files.length > 0;
+        for (const file of files) stored = (await send(file)) && stored;
+        if (stored) location.assign("/loads");
+      });
+    };
+    upload.addEventListener("submit", (event) => {
+      event.preventDefault();
+      sendAll([...chosen.files]);
+      chosen.value = "";
+    });
+    const holdsFiles = (event) => event.dataTransfer && [...event.dataTransfer.types].includes("Files");
+    document.addEventListener("dragover", (event) => {
+      if (!holdsFiles(event)) return;
+      event.preventDefault();
+      upload.classList.add("dropping");
+    });
+    document.addEventListener("dragleave", (event) => {
+      if (!event.relatedTarget) upload.classList.remove("dropping");
+    });
+    document.addEventListener("drop", (event) => {
+      if (!holdsFiles(event)) return;
+      event.preventDefault();
+      upload.classList.remove("dropping");
+      sendAll([...event.dataTransfer.files]);
+    });
   }
 
   // The bar of an archived page follows the reader's navigation in it. The frame has no origin, so

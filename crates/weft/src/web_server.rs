@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use archive::Archive;
 use cache::Cache;
 use server::storage::{FaceCounts, Storage};
-use server::{ServeError, Server, ServerParts, ServerSettings, SqlServer};
+use server::{ServeError, Server, ServerParts, ServerSettings, SqlServer, UploadSettings};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -44,6 +44,7 @@ pub(crate) struct WebServer {
 
 impl WebServer {
     /// Binds the first free address in `settings`, and starts serving with that address's settings.
+    /// Uploads are stored in the archive's directory.
     pub(crate) fn start(
         archive: &Archive,
         services: OtherServices,
@@ -60,7 +61,12 @@ impl WebServer {
             files: Some(files::catalogue_place(archive.dir())),
             ..ServerParts::from(archive.clone())
         };
-        let server = runtime.block_on(bind(|| served(sql.clone()), settings))?;
+        let with_uploads = |settings: &ServerSettings| ServerSettings {
+            uploads: Some(UploadSettings::at(archive.uploads_path())),
+            ..settings.clone()
+        };
+        let settings: Vec<ServerSettings> = settings.iter().map(with_uploads).collect();
+        let server = runtime.block_on(bind(|| served(sql.clone()), &settings))?;
         let address = server.address();
         let replay = server.replay_address();
         let (end, ended) = oneshot::channel();

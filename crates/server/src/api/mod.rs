@@ -14,6 +14,7 @@ mod statements;
 mod store;
 
 pub(crate) mod table;
+pub(crate) mod upload;
 mod xml;
 
 use std::sync::Arc;
@@ -129,6 +130,13 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
             axum::routing::MethodFilter::POST,
             move |state: Context, request: axum::extract::Request| async move {
                 loads::begin(&state, request).await.map(json)
+            },
+        ),
+        Serves::Upload => on(
+            axum::routing::MethodFilter::POST,
+            move |state: Context, path: RawPathParams, query: RawQuery, request: axum::extract::Request| async move {
+                let arguments = arguments(query, path)?;
+                Ok::<_, Failure>(upload::receive(&state, &arguments, request).await)
             },
         ),
         Serves::Cancel => on(

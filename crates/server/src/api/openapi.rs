@@ -53,6 +53,12 @@ fn operation(endpoint: &Endpoint) -> Value {
             "content": { "application/json": { "schema": reference("LoadRequest") } },
         });
     }
+    if let Serves::Upload = endpoint.serves {
+        operation["requestBody"] = json!({
+            "required": true,
+            "content": { "application/octet-stream": { "schema": { "type": "string" } } },
+        });
+    }
     if let Serves::Post(_) = endpoint.serves {
         operation["requestBody"] = json!({
             "required": true,
@@ -103,7 +109,9 @@ fn success(serves: &Serves) -> Value {
             &["application/json"][..],
             reference("FilesTreeAnswer"),
         ),
-        Serves::Load | Serves::Cancel => ("The job", &["application/json"][..], reference("JobAnswer")),
+        Serves::Load | Serves::Upload | Serves::Cancel => {
+            ("The job", &["application/json"][..], reference("JobAnswer"))
+        }
         Serves::Cdx(_) => return captures(),
         Serves::Collections => (
             "The collections",

@@ -140,6 +140,14 @@ pub(super) const JOB: Parameter = Parameter {
     required: true,
     about: "number of the job",
 };
+pub(super) const UPLOAD: &[Parameter] = &[
+    required(
+        "name",
+        "name of the file, which decides whether it can be loaded, such as `crawl.wacz` or \
+         `crawl.warc.gz`; folders are removed, and unusual characters become `_`",
+    ),
+    query("collection", Kind::Text, "label to give to the input"),
+];
 pub(super) const STORED: &[Parameter] = &[
     Parameter {
         name: "file",

@@ -13,6 +13,7 @@ use super::cdx::post::PostOperation;
 use super::cdx::{COLLECTION_INDEX, Server};
 use super::cdx_parameters::{DELETE, OUTBACK_CDX, POST, PYWB, PYWB_IN_COLLECTION, WAYBACK_MACHINE};
 use super::parameters::*;
+use super::upload::UPLOAD_PATH;
 use crate::arguments::{Arguments, Kind, Parameter};
 use crate::failure::Failure;
 use crate::limits::REPORT_CAPTURES_MAX;
@@ -60,6 +61,8 @@ pub(crate) enum Serves {
     Metrics,
     /// The job started by a load. Only administrators may load, and only if the settings allow it.
     Load,
+    /// The job that loads the body, which is stored as a file. Only administrators may upload.
+    Upload,
     /// Whether a job could be cancelled, under the same conditions.
     Cancel,
 }
@@ -593,6 +596,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             `weft serve`, which has no option for it (403)",
         parameters: &[],
         serves: Serves::Load,
+    },
+    Endpoint {
+        method: "post",
+        path: UPLOAD_PATH,
+        summary: "Store the body as a file in the archive's directory, and start a load of it; same \
+            content under the same name is stored once, other content is refused (409)",
+        parameters: UPLOAD,
+        serves: Serves::Upload,
     },
     Endpoint {
         method: "post",

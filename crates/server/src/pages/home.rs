@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult, optional};
-use super::{loads, parts, ranking};
+use super::{loads, parts, ranking, upload};
 use crate::identity::SignedIn;
 use crate::link;
 use crate::present;
@@ -61,6 +61,7 @@ pub(super) async fn show(context: Context) -> PageResult {
         &jobs.unwrap_or_default(),
         view,
         context.is_admin(),
+        &upload::form(&context, Some(&status)),
     );
     Ok(Html::ok(frame.around(content)))
 }
@@ -99,6 +100,7 @@ fn content(
     jobs: &[JobBody],
     view: ArchivedView,
     is_admin: bool,
+    upload: &Markup,
 ) -> Markup {
     html! {
         section.hero {
@@ -120,6 +122,7 @@ fn content(
         }
         @if status.captures == 0 {
             (parts::nothing_loaded(is_admin))
+            (upload)
         } @else {
             (parts::figures(&[
                 ("Pages", html! { (present::count(status.pages)) }),
@@ -287,7 +290,7 @@ mod tests {
                 refuses_writes: since.to_owned(),
                 ..StatusBody::default()
             };
-            content(&status, &[], &[], ArchivedView::Sandbox, true).into_string()
+            content(&status, &[], &[], ArchivedView::Sandbox, true, &html! {}).into_string()
         };
         assert!(shown("no space left").contains("no space left"));
         assert!(!shown("").contains("refused"));

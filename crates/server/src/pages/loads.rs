@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use super::html::{Context, Html, PageResult, optional};
 use super::parts;
 use super::parts::{Align, Column};
+use super::upload;
 use crate::query::Query;
 use crate::{link, present};
 use ui::{Frame, Section};
@@ -52,7 +53,8 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         body: LedgerBody { rows, next },
     } = inputs?;
     let jobs = optional(jobs).map(|jobs| jobs.rows);
-    let quarantined = optional(status).map(|status| status.quarantined);
+    let status = optional(status);
+    let quarantined = status.as_ref().map(|status| status.quarantined);
     let is_first = state.is_none() && after.is_none();
     let failed = if is_first {
         // The page does without this part if it cannot be read.
@@ -71,6 +73,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
             h2 #jobs { "Since the archive was opened" }
             div data-live="/loads/live" data-every-ms="1500" { (live_part(&jobs.unwrap_or_default())) }
         }
+        (upload::form(&context, status.as_ref()))
         @if let Some(failed) = failed.filter(|failed| !failed.rows.is_empty()) {
             section aria-labelledby="failed" {
                 h2 #failed { "Failed inputs" }

@@ -36,6 +36,7 @@ mod store;
 mod takedowns;
 mod text;
 mod trends;
+mod upload;
 
 use std::sync::Arc;
 

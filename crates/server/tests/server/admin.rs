@@ -95,6 +95,7 @@ const ROUTES: &[(&str, &str, Audience)] = &[
     ("GET", "/api/v1/jobs", Admins),
     ("GET", "/api/v1/jobs/{id}", Admins),
     ("POST", "/api/v1/loads", Admins),
+    ("POST", "/api/v1/upload", Admins),
     ("POST", "/api/v1/jobs/{id}/cancel", Admins),
     ("GET", "/api/v1/store", Admins),
     ("GET", "/api/v1/files", Admins),

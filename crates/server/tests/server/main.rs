@@ -33,4 +33,5 @@ mod sign_in;
 mod sql;
 mod store;
 mod stored;
+mod upload;
 mod web;
