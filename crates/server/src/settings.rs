@@ -79,6 +79,9 @@ pub struct ReplaySettings {
     pub url: Option<String>,
     /// Whether archived scripts run.
     pub scripts: bool,
+    /// Origins of other sites that may show archived pages in frames, such as
+    /// `https://example.org`.
+    pub embed_on: Vec<String>,
 }
 
 /// Maximum size of an uploaded file, in bytes. A larger file is loaded from the server's disk.

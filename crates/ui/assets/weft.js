@@ -1,10 +1,6 @@
-// Weft's pages work without this script. It adds: "/" moves the focus to the search box, words are
-// completed while they are typed, menus close, parts of a page that change are fetched repeatedly,
-// and network diagrams can be enlarged.
-
-// Weft's pages work without this script, except uploads of files. It adds: "/" moves the focus to the search box, words are
-// completed while they are typed, menus close, and parts of a page that change are fetched
-// repeatedly.
+// Weft's pages work without this script, except uploads of files. It adds: "/" moves the focus to the
+// search box, words are completed while they are typed, menus close, parts of a page that change are
+// fetched repeatedly, and network diagrams can be enlarged.
 "use strict";
 
 (() => {

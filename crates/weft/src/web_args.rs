@@ -42,8 +42,13 @@ pub(crate) struct WebArgs {
     #[arg(long, value_name = "ON|OFF", default_value = "on", value_parser = ["on", "off"], help_heading = "Replay", hide_short_help = true)]
     replay_scripts: String,
 
+    /// Site that may show archived pages in frames of its pages, such as https://example.org;
+    /// repeat for more
+    #[arg(long, value_name = "URL", value_parser = parse_origin, help_heading = "Replay", hide_short_help = true)]
+    embed_on: Vec<String>,
+
     /// Do not replay archived pages
-    #[arg(long, conflicts_with_all = ["replay_listen", "replay_url"], help_heading = "Replay", hide_short_help = true)]
+    #[arg(long, conflicts_with_all = ["replay_listen", "replay_url", "embed_on"], help_heading = "Replay", hide_short_help = true)]
     no_replay: bool,
 
     /// Maximum number of connections; further ones wait
@@ -175,6 +180,7 @@ impl WebArgs {
             any_port: self.replay_listen.is_none(),
             url: self.replay_url.clone(),
             scripts: self.replay_scripts == "on",
+            embed_on: self.embed_on.clone(),
         })
     }
 }

@@ -40,13 +40,18 @@ impl ArchivedView {
     pub(super) fn capture(self, row: &CdxRow, at: &At) -> Option<OpenLink> {
         if row.index_only {
             None
-        } else if self == ArchivedView::Replay && can_replay(row.kind) && is_replayed(&row.url) {
+        } else if self.replays(row) {
             replay(&row.url, &row.timestamp)
         } else if sandbox::worth_showing(row.status, &row.mime, row.kind) {
             in_sandbox(&row.url, Some(at))
         } else {
             None
         }
+    }
+
+    /// Returns whether replay shows a capture.
+    pub(super) fn replays(self, row: &CdxRow) -> bool {
+        self == ArchivedView::Replay && !row.index_only && can_replay(row.kind) && is_replayed(&row.url)
     }
 
     /// Returns the link to a captured URL near a time, or to its newest capture. An empty media

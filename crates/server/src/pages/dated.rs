@@ -86,7 +86,13 @@ fn padded(at: &str) -> Option<DateTime> {
 }
 
 /// Returns the page's content for one capture. `asked` is the time in the address.
-pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>, view: ArchivedView) -> Markup {
+pub(super) fn content(
+    page: &PageBody,
+    dated: &Dated,
+    asked: Option<&str>,
+    view: ArchivedView,
+    embed: &Markup,
+) -> Markup {
     let capture = &dated.capture;
     // If a year was requested, any capture in it matches.
     let missed = asked.filter(|asked| !digits(&capture.fetch_time).starts_with(asked));
@@ -101,6 +107,7 @@ pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>, view:
                 h2.hidden #archived { "Archived page" }
                 (archived(page, capture, view))
             }
+            (embed)
             section aria-labelledby="captures" {
                 h2 #captures { "Captures" span.amount { (present::count(page.captures.len() as u64)) } }
                 (calendar::strip(&page.url, &page.captures, Some(&capture.fetch_time)))

@@ -14,6 +14,7 @@ mod dated;
 mod diff;
 mod domain;
 mod download;
+mod embed;
 pub(crate) mod failure;
 mod files;
 mod graph;

@@ -5,11 +5,12 @@ use archive::ErrorCode;
 use archive::question::{
     Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody, PastVersionRow,
 };
+use axum::http::HeaderMap;
 use maud::{Markup, html};
 
 use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult, optional};
-use super::{calendar, dated, linking, links, parts, text};
+use super::{calendar, dated, embed, linking, links, parts, text};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::state::State;
@@ -23,7 +24,7 @@ const CAPTURES: usize = 12;
 /// Links of one direction: those shown, and their total.
 type Links = Option<(Vec<LinkRow>, u64)>;
 
-pub(super) async fn show(context: Context, query: Query) -> PageResult {
+pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> PageResult {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
@@ -68,8 +69,14 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         epoch: Some(epoch),
     };
     let view = ArchivedView::of(&context);
+    let capture = match &dated {
+        Some(dated) => Some(&dated.capture),
+        None => page.current.as_ref(),
+    };
+    let capture = capture.filter(|capture| view.replays(capture));
+    let embed = capture.map_or_else(Markup::default, |capture| embed::part(&context, &asked, capture));
     let content = match &dated {
-        Some(dated) => dated::content(&page, dated, at.as_deref(), view),
+        Some(dated) => dated::content(&page, dated, at.as_deref(), view, &embed),
         None => {
             let links = |links: LinksBody| (links.rows, links.total.unwrap_or(0));
             content(
@@ -77,6 +84,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
                 &optional(inlinks).map(links),
                 &optional(outlinks).map(links),
                 view,
+                &embed,
             )
         }
     };
@@ -109,12 +117,13 @@ fn unknown(context: &State, url: &str) -> Html {
     }
 }
 
-fn content(page: &PageBody, inlinks: &Links, outlinks: &Links, view: ArchivedView) -> Markup {
+fn content(page: &PageBody, inlinks: &Links, outlinks: &Links, view: ArchivedView, embed: &Markup) -> Markup {
     html! {
         article.page {
             (head(page))
             @if page.captured {
                 (archived(page, view))
+                (embed)
                 div.with-aside.wide {
                     div.main-column {
                         (versions(page, view))

@@ -12,18 +12,24 @@ use crate::failure::Failure;
 use crate::present;
 
 /// Policy of this page: it may contain only a frame of this origin, and no script in the frame can
-/// navigate it elsewhere.
+/// navigate it elsewhere. The port adds the sites that may show this page.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; form-action 'none'; base-uri 'none'";
 
 /// Header with the capture time of a response (RFC 7089, section 2.1.1).
 const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
 
-/// Returns whether a reader opens an address directly, and not in a frame.
+/// Returns whether a reader opens an address directly, or in a frame of another site. Addresses in
+/// frames of the archive have a modifier or a key.
 pub(super) fn is_alone(asked: &HeaderMap, address: &Address) -> bool {
     let value = |name: &str| asked.get(name).and_then(|value| value.to_str().ok());
     match value("sec-fetch-dest") {
-        Some(destination) => destination == "document",
+        Some("document") => true,
+        // The page around the document keeps it in the archive, which another site would not do.
+        Some("iframe" | "frame" | "embed" | "object") => {
+            address.modifier == Modifier::None && address.key.is_empty()
+        }
+        Some(_) => false,
         // Browsers send this header only over TLS and to this machine. Otherwise the address
         // decides, and whether the client is a browser.
         None => {

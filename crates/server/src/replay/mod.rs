@@ -7,6 +7,8 @@
 //!   without `allow-same-origin`), so no cookies, storage or service workers outlive it.
 //! - No request of an archived document leaves the archive. Its policy ([`policy`]) names only this
 //!   origin, and it is always in a frame whose own policy keeps it there.
+//! - Other sites show archived documents in frames only if the settings name them, and then within
+//!   a page of this origin ([`frame`]), which keeps the document in the archive.
 //! - The replay origin serves only captures: no API and no pages of the archive. It accepts no
 //!   cookies and no tokens, so it shows what the public may see, or what the groups named by a
 //!   proxy may see.

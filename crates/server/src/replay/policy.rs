@@ -3,6 +3,8 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use replay::Scripts;
 
+use crate::replay_origin::ReplayOrigin;
+
 /// Marks a response without the shim. Opened as a document it runs no scripts, because the shim
 /// would not run before them.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +40,31 @@ pub(super) fn confine(headers: &mut HeaderMap, host: &str, scripts: Scripts) {
     }
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// Returns the directive that names the sites which may show responses to `asked` in a frame: this
+/// origin, the archive's pages, and the sites of the settings.
+pub(super) fn ancestors(place: &ReplayOrigin, asked: &HeaderMap) -> String {
+    let mut ancestors = "frame-ancestors 'self'".to_owned();
+    let main = place.main_origin(asked);
+    let main = main.filter(|origin| origin.strip_prefix("http://").is_some_and(is_plain));
+    for origin in main.iter().chain(&place.settings.embed_on) {
+        ancestors.push(' ');
+        ancestors.push_str(origin);
+    }
+    ancestors
+}
+
+/// Adds a directive to the policy of a response.
+pub(super) fn add_directive(headers: &mut HeaderMap, directive: &str) {
+    let policy = headers.get(header::CONTENT_SECURITY_POLICY);
+    let policy = match policy.and_then(|policy| policy.to_str().ok()) {
+        Some(policy) => format!("{policy}; {directive}"),
+        None => directive.to_owned(),
+    };
+    if let Ok(policy) = HeaderValue::try_from(policy) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
 }
 

@@ -76,6 +76,11 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         policy::confine(headers, &host, scripts);
     }
+    // Other sites do not know the key. A keyed document must not have this directive, because it
+    // would also refuse frames of archived documents, whose origin is opaque.
+    if let Some(place) = state.replay_origin().filter(|_| !is_keyed) {
+        policy::add_directive(headers, &policy::ancestors(place, &asked));
+    }
     policy::share(&asked, is_keyed, headers);
     headers
         .entry(header::CACHE_CONTROL)

@@ -83,6 +83,7 @@ pub(crate) fn with_replay() -> ServerSettings {
             any_port: true,
             url: None,
             scripts: true,
+            embed_on: Vec::new(),
         }),
         ..ServerSettings::default()
     }

@@ -2,6 +2,7 @@
 
 mod bar;
 mod crawls;
+mod embed;
 mod memento;
 mod trap;
 

@@ -125,6 +125,8 @@ fn the_replay_origin_goes_by_its_flags() {
             "off",
             "--replay-url",
             "https://replay.example.org",
+            "--embed-on",
+            "https://b.example",
         ],
     );
     let page = replayed(&mut served, "/replay/mp_/http://www.library.example/");
@@ -138,13 +140,19 @@ fn the_replay_origin_goes_by_its_flags() {
         "{page}"
     );
     assert!(
+        page.contains("; frame-ancestors 'self' https://b.example\r\n"),
+        "{page}"
+    );
+    assert!(
         served
             .get(PAGE)
             .contains("src=\"https://replay.example.org/replay/~")
     );
     drop(served);
-    let wrong = place.run(&["serve", "--replay-url", "https://a.example/path"]);
-    assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
+    for flag in ["--replay-url", "--embed-on"] {
+        let wrong = place.run(&["serve", flag, "https://a.example/path"]);
+        assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
+    }
     // An explicitly requested port must be free; the default may be any port.
     let held = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let taken = held.local_addr().expect("an address").to_string();

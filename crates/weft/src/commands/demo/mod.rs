@@ -144,6 +144,7 @@ fn addresses(listen: Option<SocketAddr>) -> Vec<ServerSettings> {
             any_port: true,
             url: None,
             scripts: true,
+            embed_on: Vec::new(),
         }),
         ..ServerSettings::default()
     };
