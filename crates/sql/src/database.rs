@@ -10,7 +10,7 @@ use archive::Cut;
 use archive::question::{DumpRange, View};
 use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::memory::{MemoryCatalogProvider, MemoryCatalogProviderList};
 use datafusion::catalog::{
     CatalogProvider, CatalogProviderList, SchemaProvider, TableFunction, TableProvider,
@@ -32,6 +32,7 @@ use parking_lot::{Mutex, RwLock};
 use remote::Remote;
 use tokio::time::Instant;
 
+use crate::ccindex::{self, CCINDEX, CcIndexSchema};
 use crate::error::{FactsAbsence, SqlError, thread_error};
 use crate::fact_tables::{EpochRange, FactTables};
 use crate::facts_folder::FactsFolder;
@@ -39,8 +40,11 @@ use crate::file_catalogue::{FileCatalogue, FileTableProvider};
 use crate::file_tables::FileTable;
 use crate::functions;
 use crate::handle::Handle;
+use crate::histogram::histogram;
 use crate::live_tables::LiveTableProvider;
 use crate::memory::{Sharing, runtime};
+use crate::parameters;
+use crate::parse::parse;
 use crate::settings::{QuerySettings, Settings};
 use crate::stopping::{Stop, YieldingJoins};
 use crate::subqueries::rewrite_subqueries;
@@ -66,6 +70,15 @@ pub struct Database {
     facts_place: Option<String>,
     remote: Remote,
     files: Arc<FileCatalogue>,
+}
+
+/// What is known of a statement before it has values for its parameters.
+#[derive(Debug, Clone)]
+pub struct StatementShape {
+    /// The columns of its rows. Their types may depend on the values.
+    pub columns: SchemaRef,
+    /// Its parameters, in order.
+    pub parameters: Schema,
 }
 
 /// The rows of a statement.
@@ -142,11 +155,14 @@ impl Database {
         let config = session_config(settings.threads).with_create_default_catalog_and_schema(false);
         let mut functions = SessionStateDefaults::default_scalar_functions();
         functions.extend(functions::all());
+        let mut aggregates = SessionStateDefaults::default_aggregate_functions();
+        aggregates.push(histogram());
         let base = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(joining)
             .with_physical_optimizer_rule(Arc::new(YieldingJoins))
             .with_scalar_functions(functions)
+            .with_aggregate_functions(aggregates)
             // Statements must not create tables from files.
             .with_table_factories(HashMap::new())
             .with_file_formats(Vec::new())
@@ -223,6 +239,32 @@ impl Database {
         Ok(plan_statement(&context, statement, settings, &Stop::new())
             .await?
             .schema())
+    }
+
+    /// Returns the columns and the parameters of a statement without executing it.
+    ///
+    /// # Errors
+    /// [`SqlError`].
+    pub async fn shape_of(
+        &self,
+        statement: &str,
+        settings: &QuerySettings,
+    ) -> Result<StatementShape, SqlError> {
+        let (context, _) = self.context(self.cut().await?, settings).await?;
+        let plan = plan_unbound(&context, statement).await?;
+        let types = parameters::types_of(&plan)?;
+        let columns = if types.is_empty() {
+            plan_statement(&context, statement, settings, &Stop::new())
+                .await?
+                .schema()
+        } else {
+            // A plan to execute needs the values.
+            plan.schema().inner().clone()
+        };
+        Ok(StatementShape {
+            columns,
+            parameters: parameters::schema_of(&types),
+        })
     }
 
     /// Returns the tables that exist now, with their columns.
@@ -326,6 +368,7 @@ impl Database {
         });
         let schemas = MemoryCatalogProvider::new();
         schemas.register_schema(SCHEMA, tables.clone())?;
+        schemas.register_schema(CCINDEX, Arc::new(CcIndexSchema(tables.clone())))?;
         let catalogs = MemoryCatalogProviderList::new();
         catalogs.register_catalog(CATALOG.to_owned(), Arc::new(schemas));
         let search = SearchFunction {
@@ -406,20 +449,15 @@ async fn run(
     Ok(execute_stream(plan, context.task_ctx())?)
 }
 
-/// Plans a read-only statement.
-async fn plan_statement(
-    context: &SessionContext,
-    statement: &str,
-    settings: &QuerySettings,
-    stop: &Stop,
-) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
+/// Plans a read-only statement without values for its parameters.
+async fn plan_unbound(context: &SessionContext, statement: &str) -> Result<LogicalPlan, SqlError> {
     let reads = SQLOptions::new()
         .with_allow_ddl(false)
         .with_allow_dml(false)
         .with_allow_statements(false);
     let state = context.state();
-    let dialect = state.config().options().sql_parser.dialect;
-    let parsed = state.sql_to_statement(statement, &dialect)?;
+    let recursion_limit = state.config().options().sql_parser.recursion_limit.get();
+    let parsed = parse(statement, recursion_limit)?;
     let writes = match &parsed {
         DfStatement::CopyTo(_) => Some("COPY"),
         DfStatement::CreateExternalTable(_) => Some("CREATE EXTERNAL TABLE"),
@@ -430,9 +468,25 @@ async fn plan_statement(
             what: what.to_owned(),
         });
     }
-    let explain = |error| list_tables_if_unknown(SqlError::from(error));
     let plan = state.statement_to_plan(parsed).await.map_err(explain)?;
     reads.verify_plan(&plan)?;
+    Ok(plan)
+}
+
+fn explain(error: DataFusionError) -> SqlError {
+    list_tables_if_unknown(SqlError::from(error))
+}
+
+/// Plans a read-only statement.
+async fn plan_statement(
+    context: &SessionContext,
+    statement: &str,
+    settings: &QuerySettings,
+    stop: &Stop,
+) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
+    let state = context.state();
+    let plan = plan_unbound(context, statement).await?;
+    let plan = parameters::bind(plan, settings.parameters.as_ref())?;
     let plan = rewrite_subqueries(plan).map_err(explain)?;
     if settings.base_names && matches!(plan, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_)) {
         return Err(SqlError::Statement {
@@ -501,6 +555,21 @@ impl fmt::Debug for Tables {
 }
 
 impl Tables {
+    /// Returns the session that owns these tables.
+    fn session(&self) -> Result<SessionState, SqlError> {
+        let state = self.state.read().as_ref().and_then(Weak::upgrade);
+        match state {
+            Some(state) => Ok(state.read().clone()),
+            None => Err(SqlError::Execution("the session has ended".into())),
+        }
+    }
+
+    /// Returns the captures in the columns of Common Crawl's table.
+    async fn ccindex(&self) -> Result<Arc<dyn TableProvider>, DataFusionError> {
+        let plan = self.session()?.create_logical_plan(ccindex::DEFINITION).await?;
+        Ok(Arc::new(ViewTable::new(plan, None)))
+    }
+
     async fn fact_table(&self, table: Table) -> Result<Arc<dyn TableProvider>, SqlError> {
         let facts = self.facts.as_ref().map_err(|why| {
             SqlError::NoFacts(format!(
@@ -516,11 +585,7 @@ impl Tables {
                 0
             },
         };
-        let state = self.state.read().as_ref().and_then(Weak::upgrade);
-        let state = state.map(|state| state.read().clone());
-        let Some(state) = state else {
-            return Err(SqlError::Execution("the session has ended".into()));
-        };
+        let state = self.session()?;
         if table == Table::Texts && facts.newest(table).await?.is_none() {
             return Err(SqlError::NoFacts(
                 "this archive has no texts; to get them, create a new archive with weft load --facts-text"
@@ -557,7 +622,8 @@ impl SchemaProvider for Tables {
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
         match self.whole_table(name).await? {
-            Some(table) if self.base_names => with_base_names(name, table).map(Some),
+            // This one shows the names in `captures`, where they have lost their folders.
+            Some(table) if self.base_names && name != CCINDEX => with_base_names(name, table).map(Some),
             table => Ok(table),
         }
     }
@@ -598,6 +664,9 @@ impl Tables {
         if let Some(table) = Table::ALL.into_iter().find(|table| table.name() == name) {
             return Ok(Some(self.fact_table(table).await?));
         }
+        if name == CCINDEX {
+            return self.ccindex().await.map(Some);
+        }
         if FileTable::named(name).is_some() && self.base_names {
             return Err(DataFusionError::Plan(format!(
                 "{name} shows the full paths of files, which only the archive's owner may see, on its own \
@@ -625,6 +694,9 @@ impl Tables {
     fn is_shown(&self, name: &str) -> bool {
         if FileTable::named(name).is_some() {
             return self.is_newest && self.files.is_there();
+        }
+        if name == CCINDEX {
+            return self.facts.is_ok();
         }
         match Table::ALL.into_iter().find(|table| table.name() == name) {
             Some(Table::Texts) => self

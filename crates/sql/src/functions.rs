@@ -1,4 +1,5 @@
-//! SQL functions: `url_key`, `host` and `domain` of URLs, and `base_name` of input names.
+//! SQL functions of one text: parts of URLs and hosts, `base_name` of input names, `iso_639_3` of
+//! language tags.
 
 use std::sync::Arc;
 
@@ -9,14 +10,25 @@ use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use percent_encoding::percent_decode_str;
+
+use crate::languages::iso_639_3;
 
 /// Returns all functions.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
-    [TextFunction::Key, TextFunction::Host, TextFunction::Domain]
-        .map(|of| Arc::new(ScalarUDF::new_from_impl(Function::new(of))))
-        .into_iter()
-        .chain([base_name()])
-        .collect()
+    use TextFunction::{BaseName, Domain, Host, Key, LanguageCode, PublicSuffix, UrlDecode, UrlPath};
+    [
+        Key,
+        Host,
+        Domain,
+        BaseName,
+        PublicSuffix,
+        LanguageCode,
+        UrlPath,
+        UrlDecode,
+    ]
+    .map(|of| Arc::new(ScalarUDF::new_from_impl(Function::new(of))))
+    .into()
 }
 
 /// Returns the function for the last part of an input's name.
@@ -51,6 +63,18 @@ fn is_key(text: &str) -> bool {
     host.ends_with(')') || host.contains("):")
 }
 
+/// Returns the path of a URL, decoded.
+fn path_of(url: &str) -> Option<String> {
+    let url = url::Url::parse(url).ok()?;
+    Some(percent_decode_str(url.path()).decode_utf8_lossy().into_owned())
+}
+
+/// Decodes a part of a URL like a form: `+` is a space.
+fn decoded(text: &str) -> String {
+    let spaced = text.replace('+', " ");
+    percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
+}
+
 /// The function to compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum TextFunction {
@@ -58,6 +82,10 @@ enum TextFunction {
     Host,
     Domain,
     BaseName,
+    PublicSuffix,
+    LanguageCode,
+    UrlPath,
+    UrlDecode,
 }
 
 impl TextFunction {
@@ -67,6 +95,10 @@ impl TextFunction {
             TextFunction::Host => host_of(text),
             TextFunction::Domain => domain_of(text),
             TextFunction::BaseName => Some(format::file_name::base_name(text).to_owned()),
+            TextFunction::PublicSuffix => urlkey::suffix_of_host(text).map(str::to_owned),
+            TextFunction::LanguageCode => iso_639_3(text),
+            TextFunction::UrlPath => path_of(text),
+            TextFunction::UrlDecode => Some(decoded(text)),
         }
     }
 }
@@ -93,6 +125,11 @@ impl ScalarUDFImpl for Function {
             TextFunction::Host => "host",
             TextFunction::Domain => "domain",
             TextFunction::BaseName => "base_name",
+            TextFunction::PublicSuffix => "public_suffix",
+            TextFunction::LanguageCode => "iso_639_3",
+            // The names that Presto gives them.
+            TextFunction::UrlPath => "url_extract_path",
+            TextFunction::UrlDecode => "url_decode",
         }
     }
 
@@ -163,6 +200,20 @@ mod tests {
             }
             assert_eq!(host_of(text).as_deref(), host, "{text}");
             assert_eq!(domain_of(text).as_deref(), domain, "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_of_urls_are_decoded() {
+        for (of, text, expected) in [
+            (TextFunction::UrlPath, "http://a.example/b%20c?d=e", Some("/b c")),
+            (TextFunction::UrlPath, "no url", None),
+            (TextFunction::UrlDecode, "caf%C3%A9+noir", Some("caf\u{e9} noir")),
+            (TextFunction::UrlDecode, "100%", Some("100%")),
+            (TextFunction::PublicSuffix, "www.example.co.uk", Some("co.uk")),
+            (TextFunction::PublicSuffix, "192.0.2.1", None),
+        ] {
+            assert_eq!(of.apply(text).as_deref(), expected, "{text}");
         }
     }
 }

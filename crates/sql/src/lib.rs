@@ -3,8 +3,8 @@
 //! A [`Database`] executes statements. The tables of a statement are the archive's facts
 //! (`captures`, `links`, `texts`: Delta Lake tables) and its live views (`pages`, `inlinks`,
 //! `uris`, `domains`, `top`, `ledger`, `quarantine`: from the archive's owner), all of one epoch,
-//! which the answer names. The catalogue of files (`files`, `file_names`, `file_usage`) has no
-//! epochs.
+//! which the answer names. `ccindex` shows the captures in Common Crawl's columns. The catalogue of
+//! files (`files`, `file_names`, `file_usage`) has no epochs.
 //!
 //! Invariants:
 //! - No statement writes anything or reads anything outside the archive.
@@ -17,7 +17,9 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod ccindex;
 mod database;
+mod dialect;
 mod error;
 mod export;
 mod fact_tables;
@@ -30,12 +32,17 @@ mod file_tables;
 mod file_usage;
 mod functions;
 mod handle;
+mod histogram;
 mod keys;
+mod languages;
 mod leaf_exec;
 mod live_exec;
 mod live_tables;
 mod maintain;
 mod memory;
+mod parameters;
+mod parse;
+mod presto;
 mod questions;
 mod rows;
 mod settings;
@@ -47,7 +54,7 @@ mod text;
 pub mod verify;
 mod views;
 
-pub use database::{Answer, Database};
+pub use database::{Answer, Database, StatementShape};
 pub use datafusion::arrow;
 pub use datafusion::parquet;
 pub use error::SqlError;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cache::Cache;
+use datafusion::arrow::array::RecordBatch;
 use remote::Remote;
 
 /// Settings of a database.
@@ -56,4 +57,6 @@ pub struct QuerySettings {
     /// Joins in the order of the statement: the left side is held in memory. Otherwise the
     /// optimiser picks the side it estimates to be smaller.
     pub joins_as_written: bool,
+    /// Values for the parameters of the statement (`?`, `$1`): a column for each, of one row.
+    pub parameters: Option<RecordBatch>,
 }

@@ -15,7 +15,7 @@ pub struct TableInfo {
 }
 
 /// All tables, in display order.
-pub const TABLES: [TableInfo; 13] = [
+pub const TABLES: [TableInfo; 14] = [
     TableInfo {
         name: "captures",
         row: "every loaded capture (facts)",
@@ -27,6 +27,10 @@ pub const TABLES: [TableInfo; 13] = [
     TableInfo {
         name: "texts",
         row: "the text of every capture with text (facts, with --facts-text)",
+    },
+    TableInfo {
+        name: "ccindex",
+        row: "every loaded capture, with the columns of Common Crawl's index table (facts)",
     },
     TableInfo {
         name: "pages",

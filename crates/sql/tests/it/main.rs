@@ -1,5 +1,6 @@
 //! SQL over archives that the tests load.
 
+mod ccindex;
 mod closing;
 mod data;
 mod epochs;

@@ -1,0 +1,40 @@
+SELECT url_surtkey,
+       url,
+       url_host_name,
+       url_host_tld,
+       CASE WHEN url_host_tld IS NOT NULL THEN nullif(split_part(url_host_name, '.', -2), '') END AS url_host_2nd_last_part,
+       CASE WHEN url_host_tld IS NOT NULL THEN nullif(split_part(url_host_name, '.', -3), '') END AS url_host_3rd_last_part,
+       CASE WHEN url_host_tld IS NOT NULL THEN nullif(split_part(url_host_name, '.', -4), '') END AS url_host_4th_last_part,
+       CASE WHEN url_host_tld IS NOT NULL THEN nullif(split_part(url_host_name, '.', -5), '') END AS url_host_5th_last_part,
+       public_suffix(url_host_name) AS url_host_registry_suffix,
+       url_host_registered_domain,
+       public_suffix(url_host_name) AS url_host_private_suffix,
+       url_host_registered_domain AS url_host_private_domain,
+       CASE WHEN url_host_tld IS NOT NULL
+            THEN array_to_string(array_reverse(string_to_array(url_host_name, '.')), '.')
+       END AS url_host_name_reversed,
+       url_protocol,
+       url_port,
+       url_path,
+       url_query,
+       fetch_time,
+       fetch_status,
+       CAST(NULL AS VARCHAR) AS fetch_redirect,
+       content_digest,
+       content_mime_type,
+       content_mime_detected,
+       content_charset,
+       iso_639_3(content_languages) AS content_languages,
+       content_truncated,
+       warc_filename,
+       warc_record_offset,
+       warc_record_length,
+       array_element(regexp_match(warc_filename, '/segments/([^/]+)/'), 1) AS warc_segment,
+       coalesce(nullif(collection, ''),
+                array_element(regexp_match(warc_filename, '/(CC-MAIN-[0-9]{4}(?:-[0-9]{2,4})?)/'), 1)) AS crawl,
+       coalesce(array_element(regexp_match(warc_filename, '/segments/[^/]+/(warc|crawldiagnostics|robotstxt)/'), 1),
+                CASE WHEN url_path = '/robots.txt' THEN 'robotstxt'
+                     WHEN fetch_status IN (0, 200) THEN 'warc'
+                     ELSE 'crawldiagnostics'
+                END) AS subset
+FROM captures
