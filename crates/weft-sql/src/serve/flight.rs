@@ -1,29 +1,31 @@
 //! Arrow Flight SQL, for ADBC and JDBC clients.
 //!
-//! The server keeps no state between requests: a ticket, like the handle of a prepared statement,
-//! is the statement itself. So a statement is first planned for its columns, and executed when it
-//! is fetched, at the epoch current then. The schema's metadata names that epoch (`weft.epoch`).
+//! The server keeps no state between requests: a ticket is the statement itself, the handle of a
+//! prepared statement is the statement with the values of its parameters. So a statement is first
+//! planned for its columns, and executed when it is fetched, at the epoch current then. The schema's
+//! metadata names that epoch (`weft.epoch`).
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use arrow_flight::encode::FlightDataEncoderBuilder;
 use arrow_flight::error::FlightError;
 use arrow_flight::flight_service_server::{FlightService, FlightServiceServer};
-use arrow_flight::sql::metadata::{SqlInfoData, SqlInfoDataBuilder};
-use arrow_flight::sql::server::FlightSqlService;
+use arrow_flight::sql::server::{FlightSqlService, PeekableFlightDataStream};
 use arrow_flight::sql::{
     ActionClosePreparedStatementRequest, ActionCreatePreparedStatementRequest,
-    ActionCreatePreparedStatementResult, CommandGetCatalogs, CommandGetDbSchemas, CommandGetSqlInfo,
-    CommandGetTableTypes, CommandGetTables, CommandPreparedStatementQuery, CommandStatementQuery,
-    ProstMessageExt, SqlInfo, TicketStatementQuery,
+    ActionCreatePreparedStatementResult, CommandGetCatalogs, CommandGetCrossReference, CommandGetDbSchemas,
+    CommandGetExportedKeys, CommandGetImportedKeys, CommandGetPrimaryKeys, CommandGetSqlInfo,
+    CommandGetTableTypes, CommandGetTables, CommandGetXdbcTypeInfo, CommandPreparedStatementQuery,
+    CommandStatementQuery, DoPutPreparedStatementResult, ProstMessageExt, SqlInfo, TicketStatementQuery,
 };
 use arrow_flight::{Action, FlightDescriptor, FlightEndpoint, FlightInfo, IpcMessage, SchemaAsIpc, Ticket};
 use futures_util::stream::{self, Stream};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use prost::Message as _;
+use prost::bytes::Bytes;
 use sql::SqlError;
 use sql::arrow::array::RecordBatch;
 use sql::arrow::datatypes::{Schema, SchemaRef};
@@ -32,7 +34,11 @@ use sql::arrow::ipc::writer::IpcWriteOptions;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
 
+use super::about::about;
+use super::keys::{FOREIGN_KEYS, PRIMARY_KEYS};
+use super::prepared::{PreparedStatement, bound_values};
 use super::statements::{StatementOptions, StatementRunner};
+use super::types::types;
 use crate::output_format::{plain_texts, with_plain_texts};
 
 /// Names of the levels above tables, as shown by clients.
@@ -59,25 +65,6 @@ pub(super) async fn serve(
 
 struct Service {
     runner: StatementRunner,
-}
-
-/// Properties of the server for clients.
-static ABOUT: LazyLock<Result<SqlInfoData, FlightError>> = LazyLock::new(|| {
-    let mut about = SqlInfoDataBuilder::new();
-    about.append(SqlInfo::FlightSqlServerName, "Weft");
-    about.append(SqlInfo::FlightSqlServerVersion, env!("CARGO_PKG_VERSION"));
-    about.append(SqlInfo::FlightSqlServerArrowVersion, "1.3");
-    about.append(SqlInfo::FlightSqlServerReadOnly, true);
-    about.append(SqlInfo::FlightSqlServerSql, true);
-    about.append(SqlInfo::FlightSqlServerSubstrait, false);
-    about.append(SqlInfo::SqlIdentifierQuoteChar, "\"");
-    about.build()
-});
-
-fn about() -> Result<&'static SqlInfoData, Status> {
-    ABOUT
-        .as_ref()
-        .map_err(|error| Status::internal(error.to_string()))
 }
 
 fn status_of(error: &SqlError) -> Status {
@@ -127,21 +114,32 @@ fn response_of_batch(batch: Result<RecordBatch, FlightError>) -> Result<Response
     Ok(response_of(batch.schema(), stream::iter([Ok(batch)])))
 }
 
-/// Returns the statement that a handle contains.
-fn statement(handle: &[u8]) -> Result<&str, Status> {
-    std::str::from_utf8(handle).map_err(|_| Status::invalid_argument("the statement is not UTF-8"))
+/// Returns the encoded form of a schema.
+fn schema_bytes(schema: &Schema) -> Result<Bytes, Status> {
+    let options = IpcWriteOptions::default();
+    let IpcMessage(schema) = SchemaAsIpc::new(schema, &options)
+        .try_into()
+        .map_err(arrow_status)?;
+    Ok(schema)
+}
+
+fn options_of(values: Option<RecordBatch>) -> StatementOptions {
+    StatementOptions {
+        parameters: values,
+        ..StatementOptions::default()
+    }
 }
 
 impl Service {
-    async fn columns_of(&self, statement: &str) -> Result<SchemaRef, Status> {
-        let schema = self.runner.columns_of(statement).await;
+    async fn columns_of(&self, statement: &str, values: Option<RecordBatch>) -> Result<SchemaRef, Status> {
+        let schema = self.runner.columns_of(statement, options_of(values)).await;
         Ok(with_plain_texts(&schema.map_err(|error| status_of(&error))?))
     }
 
-    async fn rows(&self, statement: &str) -> Result<Response<Rows>, Status> {
+    async fn rows(&self, prepared: PreparedStatement) -> Result<Response<Rows>, Status> {
         let running = self
             .runner
-            .begin(statement, StatementOptions::default())
+            .begin(&prepared.statement, options_of(prepared.values))
             .await
             .map_err(|error| status_of(&error))?;
         let metadata = HashMap::from([(EPOCH.to_owned(), running.epoch.to_string())]);
@@ -166,7 +164,7 @@ impl FlightSqlService for Service {
         query: CommandStatementQuery,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        let schema = self.columns_of(&query.query).await?;
+        let schema = self.columns_of(&query.query, None).await?;
         let ticket = TicketStatementQuery {
             statement_handle: query.query.into(),
         };
@@ -178,7 +176,8 @@ impl FlightSqlService for Service {
         ticket: TicketStatementQuery,
         _: Request<Ticket>,
     ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
-        self.rows(statement(&ticket.statement_handle)?).await
+        self.rows(PreparedStatement::decode(&ticket.statement_handle)?)
+            .await
     }
 
     async fn do_action_create_prepared_statement(
@@ -186,16 +185,19 @@ impl FlightSqlService for Service {
         query: ActionCreatePreparedStatementRequest,
         _: Request<Action>,
     ) -> Result<ActionCreatePreparedStatementResult, Status> {
-        let schema = self.columns_of(&query.query).await?;
-        let options = IpcWriteOptions::default();
-        let IpcMessage(schema) = SchemaAsIpc::new(&schema, &options)
-            .try_into()
-            .map_err(arrow_status)?;
+        let shape = self
+            .runner
+            .shape_of(&query.query)
+            .await
+            .map_err(|error| status_of(&error))?;
+        let prepared = PreparedStatement {
+            statement: query.query,
+            values: None,
+        };
         Ok(ActionCreatePreparedStatementResult {
-            prepared_statement_handle: query.query.into(),
-            dataset_schema: schema,
-            // Statements have no parameters here.
-            parameter_schema: Default::default(),
+            prepared_statement_handle: prepared.encode()?.into(),
+            dataset_schema: schema_bytes(&with_plain_texts(&shape.columns))?,
+            parameter_schema: schema_bytes(&with_plain_texts(&Arc::new(shape.parameters)))?,
         })
     }
 
@@ -212,10 +214,21 @@ impl FlightSqlService for Service {
         query: CommandPreparedStatementQuery,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        let schema = self
-            .columns_of(statement(&query.prepared_statement_handle)?)
-            .await?;
+        let prepared = PreparedStatement::decode(&query.prepared_statement_handle)?;
+        let schema = self.columns_of(&prepared.statement, prepared.values).await?;
         flight_info(&schema, &query, request)
+    }
+
+    async fn do_put_prepared_statement_query(
+        &self,
+        query: CommandPreparedStatementQuery,
+        request: Request<PeekableFlightDataStream>,
+    ) -> Result<DoPutPreparedStatementResult, Status> {
+        let mut prepared = PreparedStatement::decode(&query.prepared_statement_handle)?;
+        prepared.values = bound_values(request.into_inner()).await?;
+        Ok(DoPutPreparedStatementResult {
+            prepared_statement_handle: Some(prepared.encode()?.into()),
+        })
     }
 
     async fn do_get_prepared_statement(
@@ -223,7 +236,8 @@ impl FlightSqlService for Service {
         query: CommandPreparedStatementQuery,
         _: Request<Ticket>,
     ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
-        self.rows(statement(&query.prepared_statement_handle)?).await
+        self.rows(PreparedStatement::decode(&query.prepared_statement_handle)?)
+            .await
     }
 
     async fn get_flight_info_catalogs(
@@ -323,6 +337,86 @@ impl FlightSqlService for Service {
         _: Request<Ticket>,
     ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
         response_of_batch(query.into_builder(about()?).build())
+    }
+
+    async fn get_flight_info_primary_keys(
+        &self,
+        query: CommandGetPrimaryKeys,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        flight_info(&PRIMARY_KEYS, &query, request)
+    }
+
+    async fn do_get_primary_keys(
+        &self,
+        _: CommandGetPrimaryKeys,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        Ok(response_of(PRIMARY_KEYS.clone(), stream::empty()))
+    }
+
+    async fn get_flight_info_exported_keys(
+        &self,
+        query: CommandGetExportedKeys,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        flight_info(&FOREIGN_KEYS, &query, request)
+    }
+
+    async fn do_get_exported_keys(
+        &self,
+        _: CommandGetExportedKeys,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        Ok(response_of(FOREIGN_KEYS.clone(), stream::empty()))
+    }
+
+    async fn get_flight_info_imported_keys(
+        &self,
+        query: CommandGetImportedKeys,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        flight_info(&FOREIGN_KEYS, &query, request)
+    }
+
+    async fn do_get_imported_keys(
+        &self,
+        _: CommandGetImportedKeys,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        Ok(response_of(FOREIGN_KEYS.clone(), stream::empty()))
+    }
+
+    async fn get_flight_info_cross_reference(
+        &self,
+        query: CommandGetCrossReference,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        flight_info(&FOREIGN_KEYS, &query, request)
+    }
+
+    async fn do_get_cross_reference(
+        &self,
+        _: CommandGetCrossReference,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        Ok(response_of(FOREIGN_KEYS.clone(), stream::empty()))
+    }
+
+    async fn get_flight_info_xdbc_type_info(
+        &self,
+        query: CommandGetXdbcTypeInfo,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        flight_info(&types()?.schema(), &query, request)
+    }
+
+    async fn do_get_xdbc_type_info(
+        &self,
+        query: CommandGetXdbcTypeInfo,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        response_of_batch(query.into_builder(types()?).build())
     }
 
     async fn register_sql_info(&self, _: i32, _: &SqlInfo) {}

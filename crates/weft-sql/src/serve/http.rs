@@ -125,6 +125,7 @@ impl StatementRequest {
         StatementOptions {
             at_epoch: self.at_epoch,
             base_names: headers.get(NAMES).is_some_and(|names| names == "base"),
+            parameters: None,
         }
     }
 

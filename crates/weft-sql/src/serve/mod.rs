@@ -1,11 +1,15 @@
 //! `weft-sql serve`: serves statements over HTTP, with a page for browsers, and over Arrow Flight
 //! SQL. Meanwhile it maintains the facts.
 
+mod about;
 mod chart;
 mod flight;
 mod http;
+mod keys;
 mod page;
+mod prepared;
 mod statements;
+mod types;
 mod upkeep;
 
 use std::fs::Permissions;

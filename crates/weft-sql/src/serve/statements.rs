@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sql::arrow::array::RecordBatch;
 use sql::arrow::datatypes::SchemaRef;
-use sql::{Database, QuerySettings, SqlError, Stop};
+use sql::{Database, QuerySettings, SqlError, StatementShape, Stop};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
@@ -49,12 +49,24 @@ pub(super) struct StatementRunner {
 }
 
 /// Options of a statement.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct StatementOptions {
     /// The epoch to show; the newest if `None`.
     pub(super) at_epoch: Option<u64>,
     /// Whether names of inputs are shown without their folders.
     pub(super) base_names: bool,
+    /// Values for the parameters of the statement.
+    pub(super) parameters: Option<RecordBatch>,
+}
+
+impl From<StatementOptions> for QuerySettings {
+    fn from(options: StatementOptions) -> QuerySettings {
+        let mut settings = QuerySettings::default();
+        settings.at_epoch = options.at_epoch;
+        settings.base_names = options.base_names;
+        settings.parameters = options.parameters;
+        settings
+    }
 }
 
 /// The part of an answer that precedes its rows.
@@ -123,9 +135,7 @@ impl StatementRunner {
             stop: stop.clone(),
             _permit: permit,
         };
-        let mut settings = QuerySettings::default();
-        settings.at_epoch = options.at_epoch;
-        settings.base_names = options.base_names;
+        let settings = QuerySettings::from(options);
         let (database, statement) = (Arc::clone(&self.database), statement.to_owned());
         let Some(threads) = &self.threads.0 else {
             return Err(SqlError::Execution("the server is shutting down".into()));
@@ -153,11 +163,29 @@ impl StatementRunner {
     }
 
     /// Returns the columns of a statement's rows.
-    pub(super) async fn columns_of(&self, statement: &str) -> Result<SchemaRef, SqlError> {
-        let settings = QuerySettings::default();
+    pub(super) async fn columns_of(
+        &self,
+        statement: &str,
+        options: StatementOptions,
+    ) -> Result<SchemaRef, SqlError> {
+        let settings = QuerySettings::from(options);
         let planned = self.database.columns_of(statement, &settings);
+        self.within_time(planned).await
+    }
+
+    /// Returns the columns and the parameters of a statement.
+    pub(super) async fn shape_of(&self, statement: &str) -> Result<StatementShape, SqlError> {
+        let settings = QuerySettings::default();
+        let planned = self.database.shape_of(statement, &settings);
+        self.within_time(planned).await
+    }
+
+    async fn within_time<T>(
+        &self,
+        planned: impl Future<Output = Result<T, SqlError>>,
+    ) -> Result<T, SqlError> {
         match tokio::time::timeout(self.time_max, planned).await {
-            Ok(columns) => columns,
+            Ok(planned) => planned,
             Err(_) => Err(time_limit(self.time_max)),
         }
     }

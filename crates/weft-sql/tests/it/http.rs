@@ -150,6 +150,7 @@ fn tables_and_columns_are_listed() {
         [
             "captures",
             "links",
+            "ccindex",
             "pages",
             "inlinks",
             "uris",
