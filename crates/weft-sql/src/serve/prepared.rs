@@ -124,7 +124,7 @@ mod tests {
 
     fn prepared(text: &str) -> PreparedStatement {
         let columns: [(&str, ArrayRef); 2] = [
-            ("a", Arc::new(Int64Array::from(vec![None]))),
+            ("a", Arc::new(Int64Array::from(vec![None::<i64>]))),
             ("b", Arc::new(StringArray::from(vec![text]))),
         ];
         PreparedStatement {
