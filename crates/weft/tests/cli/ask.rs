@@ -139,18 +139,43 @@ fn lists_as_tables_are_all_of_them() {
 
 #[test]
 fn links_to_a_whole_site_and_their_counts() {
-    check(&["inlinks", "library.example/*"], &expect![[r#""#]]);
+    check(&["inlinks", "library.example/*"], &expect![[r#"
+        exit code 0
+        4 links to URLs of example,library)/ (epoch 1, newest versions)
+        from                                  to                                    kind         anchor         title
+        http://www.library.example/catalogue  http://www.library.example/           same domain  Home           Catalogue
+        http://museum.example/                http://www.library.example/           external     Library        The Museum
+        http://museum.example/maps            http://www.library.example/           external     The library    Maps
+        http://www.library.example/           http://www.library.example/catalogue  same domain  The catalogue  The New Library
+    "#]]);
     check(
         &["inlinks", "*.library.example", "--external", "--by", "domain"],
-        &expect![[r#""#]],
+        &expect![[r#"
+            exit code 0
+            2 links by domain, 1 of 1 (epoch 1)
+            links  external  first                last                 domain
+                2         2  2015-03-01 08:00:00  2015-03-01 08:00:01  museum.example
+        "#]],
     );
     check(
         &["inlinks", "*.library.example", "--by", "anchor", "--limit", "1"],
-        &expect![[r#""#]],
+        &expect![[r#"
+            exit code 0
+            4 links by anchor, 1 of 4 (epoch 1)
+            links  external  first                last                 anchor
+                1         0  2014-01-26 20:06:25  2014-01-26 20:06:25  Home
+            all:  weft inlinks '*.library.example' --by anchor --all
+        "#]],
     );
     check(
         &["inlinks", "*.library.example", "--by", "month", "--format", "csv"],
-        &expect![[r#""#]],
+        &expect![[r#"
+            exit code 0
+            value,links,links_external,first,last
+            2015-03,2,2,2015-03-01T08:00:00.000Z,2015-03-01T08:00:01.000Z
+            2014-01,1,0,2014-01-26T20:06:25.000Z,2014-01-26T20:06:25.000Z
+            2016-01,1,0,2016-01-01T00:00:00.000Z,2016-01-01T00:00:00.000Z
+        "#]],
     );
     check(
         &[
@@ -161,7 +186,12 @@ fn links_to_a_whole_site_and_their_counts() {
             "--from-domain",
             "museum.example",
         ],
-        &expect![[r#""#]],
+        &expect![[r#"
+            exit code 0
+            1 page links to example,library)/ (epoch 1, newest versions)
+            from                        kind      anchor       title
+            http://museum.example/maps  external  The library  Maps
+        "#]],
     );
 }
 
