@@ -25,7 +25,7 @@ use crate::state::Common;
 const PUBLIC_ROUTES: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes answered only by the archive, which shows each client what it may see.
-const READER_ROUTES: [&str; 53] = [
+const READER_ROUTES: [&str; 54] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
@@ -61,6 +61,7 @@ const READER_ROUTES: [&str; 53] = [
     "/api/v1/calendar",
     "/api/v1/diff",
     "/api/v1/inlinks",
+    "/api/v1/inlinks/counts",
     "/api/v1/outlinks",
     "/api/v1/domain",
     "/api/v1/domains",

@@ -6,6 +6,7 @@
 //! memory completely.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use archive::{FactInput, ImportLine, QuarantineEntry};
 use datafusion::arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
@@ -18,6 +19,7 @@ use extract::{Capture, Link, LinkKind, LinkScope};
 use facts::{CAPTURE_COLUMNS, Cells, Table};
 use futures_util::StreamExt as _;
 
+use crate::exact_filters::ExactFilters;
 use crate::facts_folder::FactsFolder;
 use crate::memory::{Sharing, runtime};
 use crate::{Settings, SqlError};
@@ -212,7 +214,8 @@ impl Tables {
         delta
             .update_datafusion_session(&self.context.state())
             .map_err(&failed)?;
-        self.context.register_table(name, delta.table_provider().await?)?;
+        let scan = delta.table_provider().await?;
+        self.context.register_table(name, Arc::new(ExactFilters(scan)))?;
         Ok(Some(delta))
     }
 

@@ -13,6 +13,7 @@ use facts::{Kind, LocalFileStore, PerTable, Table};
 use tokio::sync::Mutex;
 
 use crate::SqlError;
+use crate::exact_filters::ExactFilters;
 use crate::facts_folder::FactsFolder;
 
 /// Application id under which our commits record their epoch (docs/facts.md).
@@ -88,7 +89,8 @@ impl FactTables {
         delta
             .update_datafusion_session(&*session)
             .map_err(SqlError::facts(table.name()))?;
-        Ok(delta.table_provider().with_session(session).await?)
+        let scan = delta.table_provider().with_session(session).await?;
+        Ok(Arc::new(ExactFilters(scan)))
     }
 
     /// Returns the table at the requested version; `None` if it does not exist yet.

@@ -21,6 +21,7 @@ mod ccindex;
 mod database;
 mod dialect;
 mod error;
+mod exact_filters;
 mod export;
 mod fact_tables;
 mod facts_folder;

@@ -67,6 +67,7 @@ const ROUTES: &[(&str, &str, Audience)] = &[
     ("GET", "/api/v1/page", Everybody),
     ("GET", "/api/v1/calendar", Everybody),
     ("GET", "/api/v1/inlinks", Everybody),
+    ("GET", "/api/v1/inlinks/counts", Everybody),
     ("GET", "/api/v1/outlinks", Everybody),
     ("GET", "/api/v1/domain", Everybody),
     ("GET", "/api/v1/domains", Everybody),

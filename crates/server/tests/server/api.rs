@@ -1,7 +1,7 @@
 //! The JSON API: routes behave as documented in OpenAPI.
 
 use archive::ErrorCode;
-use archive::question::{Body, CdxBody, CdxRow, Inlinks, Question};
+use archive::question::{Answer, Body, CdxBody, CdxRow, Inlinks, Question, TopBody, TopRow};
 use axum::body::Body as Content;
 use axum::http::Request;
 use serde_json::Value;
@@ -376,4 +376,49 @@ async fn no_two_operations_have_one_id() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), all);
+}
+
+#[tokio::test]
+async fn a_list_is_a_file_with_all_its_rows() {
+    let router = router(|question| {
+        let Question::Top(top) = question else {
+            return Err(error(ErrorCode::NotFound));
+        };
+        let (rank, next) = match (top.after.as_deref(), top.limit) {
+            // The first row alone tells whether there is a list.
+            (None, 1) => (1, None),
+            (None, _) => (1, Some("1".to_owned())),
+            (Some(_), _) => (2, None),
+        };
+        let row = TopRow {
+            rank,
+            url_key: "com,example)/".into(),
+            ..TopRow::default()
+        };
+        let rows = vec![row];
+        let body = TopBody { rows, next };
+        Ok(Answer { epoch: 1, body }.any())
+    });
+    let reply = get(&router, "/api/v1/top?format=csv&limit=1").await;
+    assert_eq!(
+        reply.header("content-type"),
+        "text/csv; charset=utf-8; header=present"
+    );
+    assert_eq!(
+        reply.header("content-disposition"),
+        "attachment; filename=\"ranking.csv\""
+    );
+    assert_eq!(
+        reply.body,
+        "rank,url,title,captured,inlinks,inlinks_external\r\n\
+         1,\"com,example)/\",,false,0,0\r\n\
+         2,\"com,example)/\",,false,0,0\r\n"
+    );
+    let lines = get(&router, "/api/v1/top?format=jsonl").await;
+    assert_eq!(lines.body.lines().count(), 2, "{}", lines.body);
+    // What cannot be answered has its status, and is no file that was cut off.
+    let missing = get(&router, "/api/v1/inlinks?url=a&format=csv").await;
+    assert_eq!(missing.status.as_u16(), 404);
+    let wrong = get(&router, "/api/v1/top?format=xlsx").await;
+    assert_eq!(wrong.status.as_u16(), 400);
 }

@@ -63,6 +63,20 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
             }),
         ),
         (
+            "link_counts",
+            Body::LinkCounts(LinkCountsBody {
+                rows: vec![LinkCountRow {
+                    value: "the archive".into(),
+                    links: 3,
+                    links_external: 2,
+                    first: "2014-01-26T20:06:24.000Z".into(),
+                    last: "2014-01-26T20:06:24.000Z".into(),
+                }],
+                links: 3,
+                next: next(),
+            }),
+        ),
+        (
             "top",
             Body::Top(TopBody {
                 rows: vec![top()],

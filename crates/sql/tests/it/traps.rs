@@ -288,6 +288,27 @@ async fn tables_of_facts_with_nulls_hide_no_rows() {
     }
 }
 
+/// A condition that is never true hides every row, also beside one that a scan applies.
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_without_a_column_hold() {
+    let place = Workspace::small();
+    let database = place.database();
+    let both = "url LIKE 'http%'";
+    let all = ask(&database, &format!("SELECT count(*) FROM captures WHERE {both}")).await;
+    assert_ne!(all, "0");
+    for (condition, count) in [
+        ("fetch_status = NULL", "0"),
+        ("NULL", "0"),
+        ("1 = 2", "0"),
+        ("random() < 0", "0"),
+        ("1 = 1", &*all),
+        ("random() >= 0", &*all),
+    ] {
+        let statement = format!("SELECT count(*) FROM captures WHERE {condition} AND {both}");
+        assert_eq!(ask(&database, &statement).await, count, "{condition}");
+    }
+}
+
 /// Damage is reported by file name, not in the words of the engine that reads it.
 #[tokio::test(flavor = "multi_thread")]
 async fn damaged_files_of_facts_are_told_in_a_sentence() {

@@ -39,7 +39,7 @@ pub(crate) struct InlinksArgs {
     /// Target URL, or its key; http://x/a* matches every URL with this prefix, *.x.org a domain
     url: String,
     /// How the URL is matched [default: exact]
-    #[arg(long, value_name = "TYPE", value_parser = one_of(MATCH_TYPES, MatchType::name))]
+    #[arg(long, value_name = "TYPE", value_parser = one_of(MATCH_TYPES, MatchType::name), hide_short_help = true)]
     match_type: Option<MatchType>,
     /// Only links from other registered domains
     #[arg(long)]
@@ -51,10 +51,10 @@ pub(crate) struct InlinksArgs {
     #[arg(long, value_name = "TEXT")]
     anchor: Option<String>,
     /// Only links from pages captured at this time or later
-    #[arg(long, value_name = "TIME", value_parser = time_flag())]
+    #[arg(long, value_name = "TIME", value_parser = time_flag(), hide_short_help = true)]
     from: Option<String>,
     /// Only links from pages captured at this time or earlier; 2014 means to the end of 2014
-    #[arg(long, value_name = "TIME", value_parser = time_flag())]
+    #[arg(long, value_name = "TIME", value_parser = time_flag(), hide_short_help = true)]
     to: Option<String>,
     /// Count the links by this instead of listing them
     #[arg(long, value_name = "GROUP", value_parser = one_of(LinkGrouping::ALL, LinkGrouping::name), conflicts_with = "after")]

@@ -139,7 +139,9 @@ fn lists_as_tables_are_all_of_them() {
 
 #[test]
 fn links_to_a_whole_site_and_their_counts() {
-    check(&["inlinks", "library.example/*"], &expect![[r#"
+    check(
+        &["inlinks", "library.example/*"],
+        &expect![[r#"
         exit code 0
         4 links to URLs of example,library)/ (epoch 1, newest versions)
         from                                  to                                    kind         anchor         title
@@ -147,7 +149,8 @@ fn links_to_a_whole_site_and_their_counts() {
         http://museum.example/                http://www.library.example/           external     Library        The Museum
         http://museum.example/maps            http://www.library.example/           external     The library    Maps
         http://www.library.example/           http://www.library.example/catalogue  same domain  The catalogue  The New Library
-    "#]]);
+    "#]],
+    );
     check(
         &["inlinks", "*.library.example", "--external", "--by", "domain"],
         &expect![[r#"

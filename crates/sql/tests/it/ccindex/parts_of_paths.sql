@@ -1,6 +1,5 @@
 SELECT part, COUNT(part) AS frequency
 FROM "ccindex"."ccindex"
 CROSS JOIN UNNEST(transform(filter(split(url_path, '/'), p -> p != ''), p -> url_decode(p))) AS parts (part)
-WHERE crawl = 'CC-MAIN-2026-43'
 GROUP BY part
 ORDER BY frequency DESC;
