@@ -182,7 +182,7 @@ fn around_a_node_are_the_ends_of_its_heaviest_edges() {
         ("e.org", 9, "d.org e.org"),
         ("x.org", 9, ""),
     ] {
-        let mut graph = build(&[edges_of_all.clone()], GraphSelection::default());
+        let mut graph = build(std::slice::from_ref(&edges_of_all), GraphSelection::default());
         graph.keep_around(name, nodes_max).unwrap();
         let names: Vec<String> = nodes(&mut graph).into_iter().map(|node| node.name).collect();
         assert_eq!(names.join(" "), expected, "{name} {nodes_max}");
