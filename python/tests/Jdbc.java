@@ -26,23 +26,29 @@ class Jdbc {
 
     static String column(ResultSet rows, String name) throws SQLException {
         StringBuilder values = new StringBuilder();
-        while (rows.next()) {
-            values.append(values.length() == 0 ? "" : ",").append(rows.getString(name));
+        try (rows) {
+            while (rows.next()) {
+                values.append(values.length() == 0 ? "" : ",").append(rows.getString(name));
+            }
         }
         return values.toString();
     }
 
     static int count(ResultSet rows) throws SQLException {
         int count = 0;
-        while (rows.next()) {
-            count++;
+        try (rows) {
+            while (rows.next()) {
+                count++;
+            }
         }
         return count;
     }
 
     static long number(ResultSet rows) throws SQLException {
-        rows.next();
-        return rows.getLong(1);
+        try (rows) {
+            rows.next();
+            return rows.getLong(1);
+        }
     }
 
     public static void main(String[] arguments) throws SQLException {

@@ -19,7 +19,8 @@ use arrow_flight::sql::{
     ActionCreatePreparedStatementResult, CommandGetCatalogs, CommandGetCrossReference, CommandGetDbSchemas,
     CommandGetExportedKeys, CommandGetImportedKeys, CommandGetPrimaryKeys, CommandGetSqlInfo,
     CommandGetTableTypes, CommandGetTables, CommandGetXdbcTypeInfo, CommandPreparedStatementQuery,
-    CommandStatementQuery, DoPutPreparedStatementResult, ProstMessageExt, SqlInfo, TicketStatementQuery,
+    CommandPreparedStatementUpdate, CommandStatementQuery, CommandStatementUpdate,
+    DoPutPreparedStatementResult, ProstMessageExt, SqlInfo, TicketStatementQuery,
 };
 use arrow_flight::{Action, FlightDescriptor, FlightEndpoint, FlightInfo, IpcMessage, SchemaAsIpc, Ticket};
 use futures_util::stream::{self, Stream};
@@ -40,6 +41,9 @@ use super::prepared::{PreparedStatement, bound_values};
 use super::statements::{StatementOptions, StatementRunner};
 use super::types::types;
 use crate::output_format::{plain_texts, with_plain_texts};
+
+/// Answer to statements that are sent as changes.
+const UPDATES: &str = "statements are read-only: run one as a query, with one row of values";
 
 /// Names of the levels above tables, as shown by clients.
 const CATALOG: &str = "weft";
@@ -229,6 +233,22 @@ impl FlightSqlService for Service {
         Ok(DoPutPreparedStatementResult {
             prepared_statement_handle: Some(prepared.encode()?.into()),
         })
+    }
+
+    async fn do_put_statement_update(
+        &self,
+        _: CommandStatementUpdate,
+        _: Request<PeekableFlightDataStream>,
+    ) -> Result<i64, Status> {
+        Err(Status::invalid_argument(UPDATES))
+    }
+
+    async fn do_put_prepared_statement_update(
+        &self,
+        _: CommandPreparedStatementUpdate,
+        _: Request<PeekableFlightDataStream>,
+    ) -> Result<i64, Status> {
+        Err(Status::invalid_argument(UPDATES))
     }
 
     async fn do_get_prepared_statement(
