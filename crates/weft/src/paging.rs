@@ -97,8 +97,17 @@ pub(crate) trait ListPage {
 impl ListPaging {
     /// Returns the most rows to ask for at a time.
     pub(crate) fn rows_at_once(&self) -> usize {
-        let rows = if self.all { LIMIT_MAX } else { self.page.limit };
+        let rows = if self.is_whole() {
+            LIMIT_MAX
+        } else {
+            self.page.limit
+        };
         rows as usize
+    }
+
+    /// Returns whether the flags ask for the whole list.
+    fn is_whole(&self) -> bool {
+        self.all || self.table.format.is_some()
     }
 
     /// Returns the page that the flags select, or all pages as one. `question` asks for the rows
@@ -114,7 +123,7 @@ impl ListPaging {
     {
         let limit = self.rows_at_once();
         let mut answer = archive.ask(question(self.page.after.clone(), limit))?;
-        while self.all
+        while self.is_whole()
             && let Some(after) = answer.body.take_next()
         {
             let page = archive.ask(question(Some(after), limit))?;

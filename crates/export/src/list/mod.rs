@@ -249,7 +249,15 @@ fn put(writer: &mut ListWriter, body: Body, out: &mut dyn Write) -> Result<Optio
         Body::Top(TopBody { rows, next }) => writer.rows(&rows, out).map(|()| next),
         Body::Domains(DomainsBody { rows, next }) => writer.rows(&rows, out).map(|()| next),
         Body::Cdx(CdxBody { rows, next, .. }) => writer.rows(&rows, out).map(|()| next),
-        Body::ListedPages(ListedPagesBody { rows, next, .. }) => writer.rows(&rows, out).map(|()| next),
+        Body::ListedPages(ListedPagesBody { rows, problems, next }) => match problems.first() {
+            // The file would lack pages and not say so.
+            Some(problem) => Err(AskError::unavailable(format!(
+                "{} {} line {}: {}",
+                problem.package, problem.list, problem.line, problem.what
+            ))
+            .into()),
+            None => writer.rows(&rows, out).map(|()| next),
+        },
         _ => Err(AskError::internal("the answer is not a list").into()),
     }
 }

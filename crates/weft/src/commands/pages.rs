@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use archive::question::{ListedPageRow, ListedPages, ListedPagesBody};
+use export::{List, ListWriter};
 
 use crate::ask;
 use crate::context::Context;
@@ -54,15 +55,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         after,
         limit,
     };
-    let archive = ask::open(context)?;
-    if args
-        .paging
-        .table
-        .write(&archive, question(None, 0), &mut context.out)?
-    {
-        return Ok(Outcome::Done);
-    }
-    let answer = args.paging.ask(&archive, question)?;
+    // Before the packages are read.
+    let format = args.paging.table.checked()?;
+    let answer = args.paging.ask(&ask::open(context)?, question)?;
     for problem in &answer.body.problems {
         let list = [&*problem.package, &*problem.list].join(" ");
         let place = match problem.line {
@@ -76,7 +71,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     } else {
         Outcome::Losses
     };
-    if let Some(answer) = ask::print_if_json(answer, context)? {
+    if let Some(format) = format {
+        let out = &mut context.out;
+        let mut writer = ListWriter::begin(List::ListedPages, format, out)?;
+        writer.rows(&answer.body.rows, out)?;
+        writer.end(out)?;
+    } else if let Some(answer) = ask::print_if_json(answer, context)? {
         print(&answer.body, &next_page, context)?;
     }
     Ok(outcome)

@@ -230,6 +230,11 @@ fn what_cannot_be_used_of_a_list_is_told() {
             ": found no url",
         ],
     );
+    place.run(&["pages", "--format", "csv"]).expect(
+        1,
+        &["url,fetch_time,", "As listed"],
+        &["crawl.wacz pages/pages.jsonl line 6 at offset"],
+    );
     place.run(&["export", "--wacz", "x.wacz"]).expect(
         1,
         &[],
