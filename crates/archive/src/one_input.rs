@@ -165,7 +165,7 @@ impl Parts {
                     let outcome = RecordOutcome::extract(&record, request.method, &self.settings);
                     self.reader.recycle(record);
                     match outcome {
-                        RecordOutcome::Counted => None,
+                        RecordOutcome::Counted | RecordOutcome::Attachment(_) => None,
                         RecordOutcome::Capture(capture) => Some(Part::Capture(capture)),
                         RecordOutcome::Quarantined(defect) => Some(Part::Quarantined(span, defect)),
                     }

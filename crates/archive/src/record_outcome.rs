@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use extract::{Capture, Extracted};
+use extract::{Capture, Extracted, IndexLine};
 use warc::{Defect, Record};
 
 /// The result of converting a record.
@@ -11,6 +11,8 @@ pub enum RecordOutcome {
     Counted,
     /// A capture.
     Capture(Box<Capture>),
+    /// An attachment of a page.
+    Attachment(Box<IndexLine>),
     /// It should be a capture but is invalid.
     Quarantined(Defect),
 }
@@ -28,6 +30,7 @@ impl RecordOutcome {
                 }
                 Some((reason, detail)) => RecordOutcome::Quarantined(Defect::new(reason, detail)),
             },
+            Extracted::Attachment(attachment) => RecordOutcome::Attachment(attachment),
             Extracted::Unusable(defect) => RecordOutcome::Quarantined(defect),
         }
     }

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::IndexLine;
+
 /// The outcome for one record.
 #[derive(Debug)]
 pub enum Extracted {
@@ -10,6 +12,8 @@ pub enum Extracted {
     Counted,
     /// A capture.
     Capture(Box<Capture>),
+    /// An attachment of a page ([`IndexLine::is_attachment`]).
+    Attachment(Box<IndexLine>),
     /// The record should be a capture but cannot be: it goes to quarantine.
     Unusable(warc::Defect),
 }
@@ -208,7 +212,8 @@ impl Shortfall {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CaptureKind {
-    /// A `conversion` to something other than plain text: never current, and without text.
+    /// A `conversion` to something other than plain text: never current, and without text. Also an
+    /// attachment of a page, which is no capture.
     Conversion,
     /// A WET `conversion`: only the text.
     Wet,

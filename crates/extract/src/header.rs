@@ -4,7 +4,7 @@
 use crate::CaptureKind;
 use crate::capture::{declared_digest, facts_of_headers};
 use crate::target::{self, Target};
-use crate::{mime, wet};
+use crate::{attachment, mime, wet};
 
 /// The data of a capture in the header of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct HeaderFacts {
     /// Kind of the capture.
     pub kind: CaptureKind,
     /// URL key and fetch time in milliseconds since 1970; `None` for WAT, which has both in its
-    /// block.
+    /// block. For an attachment it is the key of its page.
     pub key_and_time: Option<(String, i64)>,
     /// Payload digest, as in [`crate::Capture::digest`]; `None` if none is declared, and for WAT.
     pub digest: Option<String>,
@@ -65,9 +65,12 @@ pub fn web_target(target: &str) -> Result<Option<(String, String)>, warc::Defect
     }
 }
 
-/// Returns the facts of a record with this header, or `None` if no capture is made of such a
-/// record.
+/// Returns the facts of a record with this header, or `None` if neither a capture nor an attachment
+/// is made of such a record.
 pub fn header_facts(format: warc::Format, kind: warc::Kind, headers: &warc::Headers) -> Option<HeaderFacts> {
+    if let Some(attachment) = attachment::header_facts(kind, headers) {
+        return Some(attachment);
+    }
     let kind = match kind {
         warc::Kind::Response if matches!(format, warc::Format::Arc(_)) => CaptureKind::Arc,
         warc::Kind::Response => CaptureKind::Response,

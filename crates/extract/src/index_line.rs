@@ -1,12 +1,12 @@
 //! A capture that is known from a line of an index, without its record.
 
-use crate::CaptureKind;
+use crate::{CaptureKind, target};
 
 /// Media type of a revisit, in indexes as in captures.
 const REVISIT: &str = "warc/revisit";
 
 /// A capture as listed in an index, or an alias (`@alias` of OutbackCDX): a URL whose captures are
-/// those of another URL.
+/// those of another URL. Or an attachment of a page ([`IndexLine::is_attachment`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexLine {
     /// URL key of `url`. The index's own key is not used, because other tools canonicalise
@@ -45,8 +45,16 @@ impl IndexLine {
     /// Kind of the record, as far as an index shows it.
     pub fn kind(&self) -> CaptureKind {
         match self.mime.as_str() {
+            _ if self.is_attachment() => CaptureKind::Conversion,
             REVISIT => CaptureKind::Revisit,
             _ => CaptureKind::Response,
         }
+    }
+
+    /// Returns whether this is an attachment of a page: a record of the input itself, whose URL has
+    /// another scheme than http and https. Then `url_key` is that of the page, `filename` is empty,
+    /// and both pairs of offset and length are those of the record.
+    pub fn is_attachment(&self) -> bool {
+        self.alias_of.is_none() && target::has_other_scheme(&self.url)
     }
 }

@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod attachment;
 mod capture;
 mod charset;
 mod digest;
@@ -40,6 +41,7 @@ mod text_reader;
 mod wat;
 mod wet;
 
+pub use attachment::AttachmentKind;
 pub use charset::document_encoding;
 pub use digest::declared as declared_digest;
 pub use document::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents};
@@ -78,6 +80,9 @@ pub use text_reader::TextReader;
 /// # Ok::<(), warc::ReadError>(())
 /// ```
 pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
+    if let Some(attachment) = attachment::of(record) {
+        return Extracted::Attachment(Box::new(attachment));
+    }
     match record.kind {
         warc::Kind::Response => capture::extract_response(record, settings),
         warc::Kind::Resource => capture::extract_resource(record, settings),

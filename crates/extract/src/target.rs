@@ -40,6 +40,17 @@ pub(crate) fn read(raw: Option<&str>) -> Target {
     }
 }
 
+/// Returns the address if its scheme is neither http nor https, in the form of [`Target::Web::url`].
+pub(crate) fn of_other_scheme(raw: &str) -> Option<String> {
+    let raw = strip(raw);
+    has_other_scheme(raw).then(|| escape(raw))
+}
+
+/// Returns whether an address has a scheme, and it is neither http nor https.
+pub(crate) fn has_other_scheme(url: &str) -> bool {
+    scheme_of(url).is_some_and(|scheme| !is_web(scheme))
+}
+
 /// Removes blanks, and the angle brackets that wget writes around the target.
 fn strip(raw: &str) -> &str {
     let raw = raw.trim();

@@ -172,7 +172,9 @@ impl<'t> Chain<'t, '_> {
         let arrived = admission.admitted.len() as u64;
         let lines = index_lines::apply(cut, write, admission.admitted)?;
         ledger.count_lines(&lines)?;
-        step.report.lines_new = lines.len() as u64;
+        let attachments = lines.iter().filter(|(_, line)| line.is_attachment()).count() as u64;
+        step.report.attachments_new = attachments;
+        step.report.lines_new = lines.len() as u64 - attachments;
         step.report.lines_known = arrived - lines.len() as u64;
         Ok(())
     }

@@ -14,7 +14,7 @@ use extract::IndexLine;
 pub struct Batch {
     /// Captures, in any order.
     pub captures: Vec<(InputId, Capture)>,
-    /// Captures listed by indexes, in any order.
+    /// Captures listed by indexes, and attachments of pages, in any order.
     pub lines: Vec<(InputId, IndexLine)>,
     /// Ledger positions; they are committed with the captures.
     pub progress: Vec<InputProgress>,
@@ -156,9 +156,11 @@ pub struct EpochReport {
     pub captures_new: u64,
     /// Captures that were already known.
     pub captures_known: u64,
+    /// Attachments of pages added.
+    pub attachments_new: u64,
     /// Index lines added.
     pub lines_new: u64,
-    /// Index lines that were already known.
+    /// Index lines and attachments that were already known.
     pub lines_known: u64,
     /// Captures and lines of the batch that a takedown keeps out.
     pub captures_taken_down: u64,

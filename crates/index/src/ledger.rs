@@ -117,7 +117,7 @@ pub struct LedgerRow {
     /// Number of captures that takedowns keep out of the archive; not included in `captures`.
     // With the index lines that they keep out, which are not in `index_lines` either.
     pub taken_down: u64,
-    /// Number of index lines that describe captures.
+    /// Number of index lines that describe captures, or of attachments of pages.
     pub index_lines: u64,
     /// Offset in bytes up to which everything was read and indexed.
     pub bytes_done: u64,

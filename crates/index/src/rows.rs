@@ -39,7 +39,7 @@ pub struct Totals {
     pub inputs_taken_down: u64,
     /// Captures that takedowns keep out.
     pub captures_taken_down: u64,
-    /// Index lines.
+    /// Index lines, and attachments of pages.
     pub index_lines: u64,
     /// Least and greatest fetch time of all captures, in milliseconds since 1970.
     pub fetch_time_ms: Option<(i64, i64)>,

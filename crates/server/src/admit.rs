@@ -25,7 +25,7 @@ use crate::state::Common;
 const PUBLIC_ROUTES: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes answered only by the archive, which shows each client what it may see.
-const READER_ROUTES: [&str; 54] = [
+const READER_ROUTES: [&str; 55] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
@@ -58,6 +58,7 @@ const READER_ROUTES: [&str; 54] = [
     "/api/v1/trends",
     "/api/v1/report",
     "/api/v1/page",
+    "/api/v1/attachments",
     "/api/v1/calendar",
     "/api/v1/diff",
     "/api/v1/inlinks",

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use access::Groups;
 use archive::AskError;
 use archive::question::{
-    Answer, Body, CdxRow, FactsPlace, JobBody, LedgerRow, QuarantineRow, Question, RecordBody, StatusBody,
+    Answer, AttachmentRow, Body, CdxRow, FactsPlace, JobBody, LedgerRow, QuarantineRow, Question, RecordBody,
+    StatusBody,
 };
 use inputs::Sources;
 
@@ -67,7 +68,9 @@ fn redact(body: &mut Body) {
         Body::Page(page) => {
             page.current.iter_mut().for_each(redact_capture);
             page.captures.iter_mut().for_each(redact_capture);
+            redact_attachments(&mut page.attachments);
         }
+        Body::Attachments(attachments) => redact_attachments(&mut attachments.rows),
         Body::Cdx(cdx) => cdx.rows.iter_mut().for_each(redact_capture),
         Body::Record(record) => redact_record(record),
         Body::ListedPages(pages) => {
@@ -154,6 +157,10 @@ fn redact_record(record: &mut RecordBody) {
     if let Some(original) = &mut record.original {
         redact_record(original);
     }
+}
+
+fn redact_attachments(rows: &mut [AttachmentRow]) {
+    rows.iter_mut().for_each(|row| redact_capture(&mut row.capture));
 }
 
 fn redact_capture(row: &mut CdxRow) {

@@ -174,6 +174,7 @@ impl Expected {
                         },
                     ) {
                         Extracted::Counted => {}
+                        Extracted::Attachment(attachment) => batch.lines.push((input, *attachment)),
                         Extracted::Unusable(defect) => quarantine(defect),
                         Extracted::Capture(mut capture) => {
                             capture.method = methods.remove(&span.offset).unwrap_or_default();

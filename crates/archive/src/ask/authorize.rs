@@ -34,6 +34,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
     match question {
         Question::Page(_)
         | Question::PageText(_)
+        | Question::Attachments(_)
         | Question::Calendar(_)
         | Question::Diff(_)
         | Question::Inlinks(_)

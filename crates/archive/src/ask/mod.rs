@@ -5,6 +5,7 @@
 //!   covers);
 //! - lists continue by key, never by count: a cursor names the last row returned.
 
+mod attachments;
 mod authorize;
 mod basis;
 mod calendar;

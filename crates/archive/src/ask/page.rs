@@ -5,7 +5,7 @@ use index::{PageRow, PastVersion};
 use super::basis::Basis;
 use super::history::{PageHistory, PresentVersion};
 use super::visible_snapshot::VisibleSnapshot;
-use super::{capture_at, cdx, history, key};
+use super::{attachments, capture_at, cdx, history, key};
 use crate::AskError;
 use crate::question::{CdxRow, Page, PageBody, PastVersionRow};
 
@@ -35,6 +35,7 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
             .map_or_else(|| key::with_scheme(url), |newest| newest.url.clone()),
         captured: !captures.is_empty(),
         captures,
+        attachments: attachments::rows(&visible, &url_key, &asked, None)?,
         ..PageBody::default()
     };
     if let Some(uri) = uri {

@@ -10,7 +10,7 @@ use super::limit::CAPTURES_OF_KEY_MAX;
 use super::originals::Originals;
 use super::referred::referred;
 use super::visible_snapshot::VisibleSnapshot;
-use super::{cdx, fuzzy, key, time};
+use super::{attachments, cdx, fuzzy, key, time};
 use crate::AskError;
 use crate::question::{Record, RecordBody};
 
@@ -18,6 +18,10 @@ use crate::question::{Record, RecordBody};
 /// current version.
 pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody, AskError> {
     let (visible, url) = (&basis.visible(), question.url.as_str());
+    // Replay accepts similar URLs, and never shows attachments.
+    if let Some(page) = extract::derived_from(url).filter(|_| !question.fuzzy) {
+        return attachment(visible, question, page);
+    }
     let url_key = key::url_key(url)?;
     let at = question.at.as_deref().map(time::check_ms).transpose()?;
     let mut rule = None;
@@ -48,6 +52,19 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
     body.original = original.map(|original| Box::new(located(original)));
     body.fuzzy = rule;
     Ok(body)
+}
+
+/// Returns the location of an attachment of a page, given by its address.
+fn attachment(visible: &VisibleSnapshot<'_>, question: &Record, page: &str) -> Result<RecordBody, AskError> {
+    let url = question.url.as_str();
+    let at = question.at.as_deref().map(time::check_ms).transpose()?;
+    let found = match question.capture.as_deref() {
+        Some(name) => named(visible, &key::url_key(page)?, page, name)?,
+        None => attachments::at_address(visible, url, page, at)?,
+    };
+    found
+        .map(located)
+        .ok_or_else(|| AskError::not_found(format!("no attachment {url}")))
 }
 
 /// Returns the capture that has the payload of a revisit. The capture of its version comes first,
@@ -81,8 +98,8 @@ fn located(capture: CaptureRow) -> RecordBody {
     }
 }
 
-/// Returns the capture with this [`CdxRow::name`](crate::question::CdxRow::name), given with the
-/// whole name of its input or, as in CDX, the last part of it.
+/// Returns the capture or attachment with this [`CdxRow::name`](crate::question::CdxRow::name),
+/// given with the whole name of its input or, as in CDX, the last part of it.
 fn named(
     visible: &VisibleSnapshot<'_>,
     url_key: &str,
@@ -98,14 +115,21 @@ fn named(
              334,x.warc.gz"
         )));
     };
+    let is_named = |capture: &CaptureRow| {
+        let is_input = capture.input_name == filename || base_name(&capture.input_name) == filename;
+        capture.offset == offset && is_input
+    };
     let mut any = false;
     for capture in captures(visible, url_key) {
         let capture = capture?;
-        let is_input = capture.input_name == filename || base_name(&capture.input_name) == filename;
-        if capture.offset == offset && is_input {
+        if is_named(&capture) {
             return Ok(Some(capture));
         }
         any = true;
+    }
+    let attached = attachments::of_key(visible, url_key)?;
+    if let Some(attachment) = attached.into_iter().find(is_named) {
+        return Ok(Some(attachment));
     }
     if let Some(line) = only_in_index(visible, url_key, Some((offset, filename)))? {
         return Err(not_loaded(&line));

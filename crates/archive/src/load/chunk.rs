@@ -189,6 +189,7 @@ impl Item for Chunk {
 pub(crate) struct ExtractedChunk {
     pub(crate) progress: InputProgress,
     pub(crate) captures: Vec<Capture>,
+    /// The lines of an index, or the attachments of pages.
     pub(crate) lines: Vec<IndexLine>,
     /// See [`Chunk::taken_back`].
     pub(crate) taken_back: Option<InputState>,

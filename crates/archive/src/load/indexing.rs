@@ -97,6 +97,7 @@ fn count(context: &Context, report: &EpochReport, progress: &[InputProgress]) {
     counters.captures.add(report.captures_new);
     counters.captures_known.add(report.captures_known);
     counters.index_lines.add(report.lines_new);
+    counters.attachments.add(report.attachments_new);
     counters.captures_taken_down.add(report.captures_taken_down);
     for input in progress {
         counters.records.add(input.records);

@@ -8,12 +8,13 @@ use std::io;
 use std::sync::Arc;
 
 use cdx::Line;
+use extract::Extracted;
 use index::{Batch, InputId, KeptOut, LedgerRow};
 use inputs::IndexLines;
 
 use super::chunk::capture_bytes;
 use super::context::Context;
-use super::take_back::{RereadError, reread_at};
+use super::take_back::{RereadError, extracted_at};
 use crate::facts_writer::EpochError;
 
 /// Why captures could not be added again.
@@ -59,11 +60,17 @@ pub(super) fn readmit(
         if context.job.is_stopped() {
             break;
         }
-        let capture = reread_at(&context.extract, &entry.location, (offset, length), input());
-        let mut capture = capture.map_err(|why| Failure::Record { offset, why })?;
-        capture.method = method;
-        bytes += capture_bytes(&capture);
-        batch.captures.push((id, capture));
+        let failed = |why| Failure::Record { offset, why };
+        let again = extracted_at(&context.extract, &entry.location, (offset, length), input());
+        match again.map_err(failed)? {
+            Extracted::Capture(mut capture) => {
+                capture.method = method;
+                bytes += capture_bytes(&capture);
+                batch.captures.push((id, *capture));
+            }
+            Extracted::Attachment(attachment) => batch.lines.push((id, *attachment)),
+            Extracted::Counted | Extracted::Unusable(_) => return Err(failed(RereadError::NoCapture)),
+        }
         if bytes >= context.epoch_bytes {
             apply(context, std::mem::take(&mut batch))?;
             bytes = 0;
@@ -114,6 +121,7 @@ fn apply(context: &Context, batch: Batch) -> Result<(), Failure> {
     counters.epochs.add(1);
     counters.captures.add(report.captures_new);
     counters.index_lines.add(report.lines_new);
+    counters.attachments.add(report.attachments_new);
     counters.captures_taken_down.add(report.captures_taken_down);
     Ok(())
 }

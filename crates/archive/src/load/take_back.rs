@@ -190,21 +190,21 @@ fn reread(
         size: entry?.size,
     };
     let record = (row.offset, row.length);
-    reread_at(settings, &row.location, record, Ok(Arc::new(beginning)))
+    match extracted_at(settings, &row.location, record, Ok(Arc::new(beginning)))? {
+        Extracted::Capture(capture) => Ok(*capture),
+        _ => Err(RereadError::NoCapture),
+    }
 }
 
-/// Makes a capture again from the record at this offset and of this length.
-pub(super) fn reread_at(
+/// Extracts the record at this offset and of this length again.
+pub(super) fn extracted_at(
     settings: &extract::Settings,
     location: &str,
     (offset, length): (u64, u64),
     input: io::Result<Arc<dyn Input>>,
-) -> Result<Capture, RereadError> {
+) -> Result<Extracted, RereadError> {
     let record = warc::read_from(input?, location, offset, length, ReaderSettings::default())?;
-    match extract_guarded(settings, &record) {
-        Extracted::Capture(capture) => Ok(*capture),
-        _ => Err(RereadError::NoCapture),
-    }
+    Ok(extract_guarded(settings, &record))
 }
 
 /// The part of an input that does not change when data is appended.

@@ -26,6 +26,8 @@ macro_rules! questions {
             Page(PageBody) { Page(Page) => page::page }
             /// A part of the text of one version.
             PageText(PageTextBody) { PageText(PageText) => page_text::page_text }
+            /// What crawlers added to a page.
+            Attachments(AttachmentsBody) { Attachments(Attachments) => attachments::attachments }
             /// On which days a URL was captured.
             Calendar(CalendarBody) { Calendar(Calendar) => calendar::calendar }
             /// The changes of a page between two versions.

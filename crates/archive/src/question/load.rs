@@ -282,6 +282,8 @@ pub struct JobBody {
     pub captures_known: u64,
     /// Number of index lines that the archive did not have before.
     pub index_lines: u64,
+    /// Number of attachments of pages that the archive did not have before.
+    pub attachments: u64,
     /// Number of captures that takedowns keep out.
     pub captures_taken_down: u64,
     /// Number of pages read.

@@ -6,6 +6,7 @@
 //! the routes of the API the kind of question is known only at run time; there [`Question`] and
 //! [`Body`] hold any of them. `--json` and `/api/v1` print [`Answer`] unchanged.
 
+mod attachments;
 mod calendar;
 mod cdx;
 mod collections;
@@ -37,15 +38,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    calendar::*, cdx::*, collections::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*,
-    links::*, listed_pages::*, load::*, page::*, page_text::*, post::*, rebuild::*, record::*, report::*,
-    rights::*, search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
+    attachments::*, calendar::*, cdx::*, collections::*, concordance::*, diff::*, domains::*, dump::*,
+    graph::*, ledger::*, links::*, listed_pages::*, load::*, page::*, page_text::*, post::*, rebuild::*,
+    record::*, report::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
 };
 pub use ::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;
 pub(crate) use envelope::questions;
 pub use envelope::{Body, Question};
-pub use extract::{CaptureKind, DocumentScope, LinkScope};
+pub use extract::{AttachmentKind, CaptureKind, DocumentScope, LinkScope};
 pub use facts::FactsTable;
 pub use index::{DomainRow, InputState, LedgerRow};
 pub use pipeline::StageRow;

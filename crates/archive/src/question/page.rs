@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::CdxRow;
+use super::{AttachmentRow, CdxRow};
 
 /// Asks for everything known about one URL.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -77,6 +77,8 @@ pub struct PageBody {
     pub current: Option<CdxRow>,
     /// Captures of the URL, newest first, at most 1,000.
     pub captures: Vec<CdxRow>,
+    /// What crawlers added to the page, newest first, at most 1,000.
+    pub attachments: Vec<AttachmentRow>,
     /// Earlier versions of the page, newest first, at most 1,000.
     pub past_versions: Vec<PastVersionRow>,
 }

@@ -42,6 +42,8 @@ pub struct StatusBody {
     pub captures: u64,
     /// Number of index lines, which describe captures with or without loaded records.
     pub index_lines: u64,
+    /// Number of records that are attachments of pages.
+    pub attachments: u64,
     /// Number of captures that takedowns keep out; not included in `captures`.
     pub captures_taken_down: u64,
     /// Number of inputs that are taken down completely.

@@ -75,6 +75,7 @@ fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
             };
             match extract::extract(&record, &settings) {
                 Extracted::Capture(capture) => batch.captures.push((input, *capture)),
+                Extracted::Attachment(attachment) => batch.lines.push((input, *attachment)),
                 Extracted::Counted => {}
                 Extracted::Unusable(defect) => panic!("{name}: {defect:?}"),
             }

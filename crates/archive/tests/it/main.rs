@@ -2,6 +2,7 @@
 //! the way of loading.
 
 mod addresses;
+mod attachments;
 mod calendar;
 mod cdx;
 mod changed;

@@ -183,7 +183,8 @@ impl Captures {
             }
             let decoded = index_lines::decode(&key, &value);
             let (input, line) = self.snapshot.cut().decode(Table::IndexLines, &key, decoded)?;
-            if line.alias_of.is_none() && !line_merge.covering.covers(&self.snapshot, input, &line)? {
+            let is_capture = line.alias_of.is_none() && !line.is_attachment();
+            if is_capture && !line_merge.covering.covers(&self.snapshot, input, &line)? {
                 return Ok(Some((key.to_vec(), input, line)));
             }
         }

@@ -28,6 +28,9 @@ impl Covering {
         input: InputId,
         line: &IndexLine,
     ) -> Result<bool, SnapshotError> {
+        if line.is_attachment() {
+            return Ok(false);
+        }
         let second = line.fetch_time_ms.div_euclid(1000);
         if let Some(moment) = &self.moment
             && (moment.second, moment.url_key.as_str()) == (second, line.url_key.as_str())

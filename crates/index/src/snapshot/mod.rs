@@ -1,5 +1,6 @@
 //! One consistent cut, and the answers made from it.
 
+mod attachments;
 mod captures_read;
 mod covering;
 mod history;
@@ -576,9 +577,10 @@ impl Snapshot {
         })
     }
 
-    /// Converts an index line to a capture whose record is not loaded.
+    /// Converts an index line to a capture whose record is not loaded, or to an attachment.
     pub(crate) fn line_row(&self, id: InputId, line: IndexLine) -> Result<CaptureRow, SnapshotError> {
         let input = self.input(id)?;
+        let is_attachment = line.is_attachment();
         Ok(CaptureRow {
             kind: line.kind(),
             url_key: line.url_key,
@@ -592,10 +594,14 @@ impl Snapshot {
             length: line.record_length,
             offset: line.record_offset,
             input: id,
-            input_name: line.filename,
+            input_name: if is_attachment {
+                input.input.clone()
+            } else {
+                line.filename
+            },
             location: input.location.clone(),
             collection: input.collection.clone(),
-            index_only: true,
+            index_only: !is_attachment,
         })
     }
 

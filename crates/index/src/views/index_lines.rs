@@ -1,5 +1,6 @@
 //! Table `index_lines`: captures listed by indexes of other tools, whether their records are loaded
-//! or not.
+//! or not. Also attachments of pages ([`IndexLine::is_attachment`]), which are not among the
+//! captures: [`crate::Snapshot::attachments`] lists them.
 //!
 //! Definition: all lines by identity (input, offset of the line). Row keys have the format of
 //! `captures`, so both tables can be merged in one order. No other view depends on lines: they have

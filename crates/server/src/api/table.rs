@@ -2,10 +2,10 @@
 //! from it.
 
 use archive::question::{
-    CONTEXT_WORDS, Calendar, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
-    Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, LinkCounts, LinkFilter, ListedPages, MatchType, Outlinks,
-    Page, Quarantine, Question, Record, Report, Rights, SearchQuestion, Stages, Status, Suggest, Takedowns,
-    Top, Trends,
+    Attachments, CONTEXT_WORDS, Calendar, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder,
+    Domains, Inlinks, Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, LinkCounts, LinkFilter, ListedPages,
+    MatchType, Outlinks, Page, Quarantine, Question, Record, Report, Rights, SearchQuestion, Stages, Status,
+    Suggest, Takedowns, Top, Trends,
 };
 use cdx::url_and_match;
 
@@ -284,6 +284,28 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             question: |a| {
                 Ok(Question::Page(Page {
                     url: a.required("url"),
+                }))
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/attachments",
+        summary: "What crawlers added to a page: rendered text, screenshots, lists of its requests",
+        parameters: &[
+            URL,
+            query(
+                "at",
+                Kind::Moment,
+                "of each address only the attachment nearest to this time, given to the second or millisecond",
+            ),
+        ],
+        serves: Serves::Answer {
+            answer: "attachments",
+            question: |a| {
+                Ok(Question::Attachments(Attachments {
+                    url: a.required("url"),
+                    at: a.owned("at"),
                 }))
             },
         },

@@ -65,6 +65,7 @@ const ROUTES: &[(&str, &str, Audience)] = &[
     ("GET", "/api/v1/report", Everybody),
     ("GET", "/api/v1/diff", Everybody),
     ("GET", "/api/v1/page", Everybody),
+    ("GET", "/api/v1/attachments", Everybody),
     ("GET", "/api/v1/calendar", Everybody),
     ("GET", "/api/v1/inlinks", Everybody),
     ("GET", "/api/v1/inlinks/counts", Everybody),

@@ -53,6 +53,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Quarantine(_) => "quarantine",
         Question::Page(_) => "page",
         Question::PageText(_) => "page_text",
+        Question::Attachments(_) => "attachments",
         Question::Calendar(_) => "calendar",
         Question::Diff(_) => "diff",
         Question::Inlinks(_) | Question::Outlinks(_) => "links",

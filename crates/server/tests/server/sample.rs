@@ -43,6 +43,13 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
         ("rights", Body::Rights(rights())),
         ("rights_test", Body::RightsTest(rights_test())),
         ("page", Body::Page(page())),
+        (
+            "attachments",
+            Body::Attachments(AttachmentsBody {
+                url_key: "com,example)/".into(),
+                rows: vec![attachment()],
+            }),
+        ),
         ("calendar", Body::Calendar(calendar())),
         ("diff", Body::Diff(diff())),
         (
@@ -448,7 +455,21 @@ fn page() -> PageBody {
         robots: Some("noindex".into()),
         current: Some(capture()),
         captures: vec![capture()],
+        attachments: vec![attachment()],
         ..PageBody::default()
+    }
+}
+
+fn attachment() -> AttachmentRow {
+    AttachmentRow {
+        kind: AttachmentKind::Thumbnail,
+        capture: CdxRow {
+            url: "urn:thumbnail:http://example.com/".into(),
+            mime: "image/png".into(),
+            status: 0,
+            kind: CaptureKind::Conversion,
+            ..capture()
+        },
     }
 }
 

@@ -45,7 +45,7 @@ fn captures(format: Format, links: LinkScope) -> Vec<Capture> {
             },
         ) {
             Extracted::Capture(capture) => captures.push(*capture),
-            Extracted::Counted => {}
+            Extracted::Counted | Extracted::Attachment(_) => {}
             Extracted::Unusable(defect) => panic!("{defect:?}"),
         }
     }

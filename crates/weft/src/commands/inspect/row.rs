@@ -28,6 +28,8 @@ pub(super) struct Row {
 pub(super) enum LoadOutcome {
     /// A capture, with its status and media type.
     Capture { status: u16, mime: String, page: bool },
+    /// An attachment of a page, with its media type.
+    Attachment { mime: String },
     /// A record that is only counted.
     Counted,
     /// An unusable record, which would go to quarantine.
@@ -97,6 +99,7 @@ impl Row {
                 let word = if *page { "page" } else { "capture" };
                 clean(&format!("{word} {}{mime}", status(*number)))
             }
+            LoadOutcome::Attachment { mime } => clean(&format!("attachment {mime}")),
             LoadOutcome::Counted => "counted".into(),
             LoadOutcome::Lost(reason) => out.style.bad(&format!("lost: {reason}")),
             LoadOutcome::Nothing => "-".into(),
@@ -110,6 +113,7 @@ impl Row {
                 let word = if *page { "page" } else { "capture" };
                 (word, Some(*status), Some(mime.as_str()), None)
             }
+            LoadOutcome::Attachment { mime } => ("attachment", None, Some(mime.as_str()), None),
             LoadOutcome::Counted => ("counted", None, None, None),
             LoadOutcome::Lost(reason) => ("lost", None, None, Some(*reason)),
             LoadOutcome::Nothing => ("padding", None, None, None),
@@ -209,6 +213,9 @@ fn record_row(record: &Record) -> Row {
                 defects.push(Defect::new(reason, detail));
                 LoadOutcome::Lost(reason)
             }
+        },
+        Extracted::Attachment(attachment) => LoadOutcome::Attachment {
+            mime: attachment.mime,
         },
         Extracted::Unusable(defect) => {
             let reason = defect.reason;
