@@ -6,6 +6,7 @@
 mod about;
 mod archived;
 mod assets;
+mod attachments;
 mod cache;
 pub(crate) mod calendar;
 mod captures;

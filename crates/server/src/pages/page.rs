@@ -10,7 +10,7 @@ use maud::{Markup, html};
 
 use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult, optional};
-use super::{calendar, dated, embed, linking, links, parts, text};
+use super::{attachments, calendar, dated, embed, linking, links, parts, text};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::state::State;
@@ -130,6 +130,7 @@ fn content(page: &PageBody, inlinks: &Links, outlinks: &Links, view: ArchivedVie
                         (inlink_list("In-links", &page.url, inlinks, view))
                         (page_text(page))
                         (captures(page, view))
+                        (attachments::section(page))
                     }
                     aside aria-label="Links on this page" { (outlink_list(page, outlinks, view)) }
                 }

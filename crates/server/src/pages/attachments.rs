@@ -1,0 +1,131 @@
+//! What crawlers added to a page, as a section of it: a small picture, and a list of the others.
+//! Archived content is shown only in the sandbox.
+
+use archive::question::{AttachmentKind, AttachmentRow, PageBody};
+use maud::{Markup, html};
+
+use super::parts::{self, Align, Column};
+use crate::link::{self, At};
+use crate::{present, sandbox};
+
+/// Maximum number of attachments in the list. The API has the others.
+const SHOWN_MAX: usize = 24;
+
+/// Width of the small picture, in pixels.
+const PICTURE_PIXELS: u32 = 320;
+
+/// Returns the section, or nothing if the page has no attachments.
+pub(super) fn section(page: &PageBody) -> Markup {
+    let rows = &page.attachments;
+    let picture = rows.iter().find_map(|row| picture_address(page, row));
+    html! {
+        @if !rows.is_empty() {
+            section aria-labelledby="attachments" {
+                h2 #attachments { "Attachments" span.amount { (present::count(rows.len() as u64)) } }
+                p.soft { "Records that the crawler added to the page." }
+                @if let Some(picture) = picture {
+                    p { img src=(picture) width=(PICTURE_PIXELS) loading="lazy" alt="Small picture of the page, made by the crawler"; }
+                }
+                (list(page))
+            }
+        }
+    }
+}
+
+/// Returns the address of the picture, if the attachment is one. SVG is sent as a document.
+fn picture_address(page: &PageBody, row: &AttachmentRow) -> Option<String> {
+    let capture = &row.capture;
+    let is_picture = row.kind == AttachmentKind::Thumbnail
+        && capture.mime.starts_with("image/")
+        && capture.mime != "image/svg+xml"
+        && sandbox::worth_showing(capture.status, &capture.mime, capture.kind);
+    let address = is_picture.then(|| link::sandbox(&page.url, Some(&At::exactly(capture))))?;
+    link::if_short(address)
+}
+
+fn list(page: &PageBody) -> Markup {
+    const COLUMNS: [Column; 5] = [
+        Column("Captured (UTC)", Align::Text),
+        Column("Attachment", Align::Text),
+        Column("Type", Align::Text),
+        Column("Size", Align::Number),
+        Column("Record", Align::Text),
+    ];
+    let rows = page.attachments.iter().take(SHOWN_MAX).map(|row| {
+        vec![
+            parts::time(&row.capture.fetch_time),
+            html! { span title=(present::clean(&row.capture.url)) { (row.kind.name()) } },
+            parts::media(&row.capture.mime),
+            html! { (present::size(row.capture.length)) },
+            record_links(page, row),
+        ]
+    });
+    parts::table("Attachments", &COLUMNS, rows.collect())
+}
+
+/// Returns links to the content, if the sandbox can show it, and to the record.
+fn record_links(page: &PageBody, row: &AttachmentRow) -> Markup {
+    let (capture, at) = (&row.capture, At::exactly(&row.capture));
+    let Some(record) = link::if_short(link::record(&page.url, Some(&at))) else {
+        return html! { span.soft { "address too long" } };
+    };
+    let of = format!(" of {}", row.kind.name());
+    html! {
+        @if sandbox::worth_showing(capture.status, &capture.mime, capture.kind) {
+            a.open href=(link::sandbox(&page.url, Some(&at))) target="_blank" rel="noopener" { "Open" span.hidden { (of) } }
+            " \u{b7} "
+        }
+        a href=(record) download { "Download" span.hidden { " the record" (of) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::question::{CaptureKind, CdxRow};
+
+    use super::*;
+
+    fn attachment(kind: AttachmentKind, mime: &str) -> AttachmentRow {
+        AttachmentRow {
+            kind,
+            capture: CdxRow {
+                mime: mime.into(),
+                offset: 7,
+                filename: "x.warc".into(),
+                kind: CaptureKind::Conversion,
+                ..CdxRow::default()
+            },
+        }
+    }
+
+    #[track_caller]
+    fn check(kind: AttachmentKind, mime: &str, has_picture: bool, has_content: bool) {
+        let page = PageBody {
+            url: "http://a/".into(),
+            attachments: vec![attachment(kind, mime)],
+            ..PageBody::default()
+        };
+        let html = section(&page).into_string();
+        let picture = "<img src=\"/sandbox/content?url=http%3A%2F%2Fa%2F&amp;capture=7%2Cx.warc\"";
+        assert_eq!(html.contains(picture), has_picture, "{html}");
+        assert_eq!(html.contains("class=\"open\""), has_content, "{html}");
+        assert!(
+            html.contains("href=\"/record?url=http%3A%2F%2Fa%2F&amp;capture=7%2Cx.warc\""),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn only_a_small_picture_is_shown_on_the_page() {
+        check(AttachmentKind::Thumbnail, "image/png", true, true);
+        check(AttachmentKind::Thumbnail, "image/svg+xml", false, true);
+        check(AttachmentKind::Thumbnail, "image/tiff", false, false);
+        check(AttachmentKind::FullPage, "image/png", false, true);
+        check(AttachmentKind::Text, "text/plain", false, true);
+    }
+
+    #[test]
+    fn a_page_without_attachments_has_no_section() {
+        assert_eq!(section(&PageBody::default()).into_string(), "");
+    }
+}
