@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use archive::question::{CdxRow, Page, PageBody};
+use archive::question::{AttachmentRow, CdxRow, Page, PageBody};
 
 use crate::ask;
 use crate::context::Context;
@@ -30,6 +30,9 @@ const CAPTURES_SHOWN: usize = 10;
 /// Number of past versions shown; `--json` has more.
 const VERSIONS_SHOWN: usize = 10;
 
+/// Number of attachments shown; `--json` has more.
+const ATTACHMENTS_SHOWN: usize = 10;
+
 /// Number of characters of text shown; `weft record --payload` prints the whole page.
 const TEXT_CHARS_SHOWN: usize = 600;
 
@@ -43,6 +46,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     facts(page, context)?;
     captures(page, context)?;
     past_versions(page, context)?;
+    attachments(page, context)?;
     text(page, context)?;
     Ok(Outcome::Done)
 }
@@ -206,6 +210,48 @@ fn capture_cells(row: &CdxRow) -> [String; 6] {
         row.filename.clone(),
         // Without separators, so that it can be pasted, for example into `weft record --capture`.
         row.offset.to_string(),
+    ]
+}
+
+fn attachments(page: &PageBody, context: &mut Context) -> anyhow::Result<()> {
+    if page.attachments.is_empty() {
+        return Ok(());
+    }
+    writeln!(context.out)?;
+    let mut table = Table::new(&[
+        ("attached", Column::Left),
+        ("kind", Column::Left),
+        ("type", Column::Left),
+        ("size", Column::Right),
+        ("input", Column::Flexible),
+        ("offset", Column::Right),
+    ]);
+    for row in page.attachments.iter().take(ATTACHMENTS_SHOWN) {
+        table.row(attachment_cells(row));
+    }
+    table.print(&mut context.out)?;
+    let hidden = page.attachments.len().saturating_sub(ATTACHMENTS_SHOWN);
+    if hidden > 0 {
+        let line = format!(
+            "{} more: --json",
+            counted(hidden as u64, "attachment", "attachments")
+        );
+        let line = context.out.style.dim(&line);
+        writeln!(context.out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn attachment_cells(row: &AttachmentRow) -> [String; 6] {
+    let capture = &row.capture;
+    [
+        time(&capture.fetch_time),
+        row.kind.name().to_owned(),
+        capture.mime.clone(),
+        bytes(capture.length),
+        capture.filename.clone(),
+        // As in the table of captures.
+        capture.offset.to_string(),
     ]
 }
 

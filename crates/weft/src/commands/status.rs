@@ -187,6 +187,10 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
             format!("{lines} of captures, loaded or not (weft cdx)"),
         )?;
     }
+    if status.attachments > 0 {
+        let attachments = counted(status.attachments, "attachment", "attachments");
+        line("attached", format!("{attachments} of pages (weft page)"))?;
+    }
     if status.captures_taken_down > 0 || status.inputs_taken_down > 0 {
         let captures = counted(status.captures_taken_down, "capture", "captures");
         line("out", format!("{captures} taken down (weft forget --list)"))?;

@@ -101,8 +101,12 @@ fn sums(job: &JobBody) -> String {
         0 => String::new(),
         lines => format!(", {}", counted(lines, "index line", "index lines")),
     };
+    let attachments = match job.attachments {
+        0 => String::new(),
+        attachments => format!(", {}", counted(attachments, "attachment", "attachments")),
+    };
     format!(
-        "{}, {}{known}{taken_down}{lines}, {}, {}{}{quarantined}",
+        "{}, {}{known}{taken_down}{lines}{attachments}, {}, {}{}{quarantined}",
         counted(job.records, "record", "records"),
         counted(job.captures, "capture", "captures"),
         counted(job.pages, "page", "pages"),
