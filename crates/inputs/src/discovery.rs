@@ -28,7 +28,18 @@ const SAME_WITHOUT_SECRETS: &str = "another address of this load differs from it
 pub struct DiscoveryWarning {
     /// Name of the file concerned.
     pub name: String,
+    /// The defect: [`crate::PACKAGE_DIGEST`] or [`crate::PACKAGE_SIGNATURE`].
+    pub reason: &'static str,
     /// What was found and what was expected.
+    pub detail: String,
+}
+
+/// What a package says about itself, and whether that was verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiscoveryNote {
+    /// Name of the file that says it.
+    pub name: String,
+    /// What it says.
     pub detail: String,
 }
 
@@ -40,6 +51,8 @@ pub struct Discovery<'a> {
     pub skipped: Vec<SkippedFile>,
     /// Wrong declarations in packages and lists whose content can be used nevertheless.
     pub warnings: Vec<DiscoveryWarning>,
+    /// Signatures of packages that are correct or cannot be verified.
+    pub notes: Vec<DiscoveryNote>,
     /// Whether path lists are expanded without a mark. This is so if all arguments are lists,
     /// because nothing else can be meant.
     pub(super) expands_lists: bool,
@@ -60,6 +73,7 @@ pub fn discover<'a>(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &
         found: Vec::new(),
         skipped: Vec::new(),
         warnings: Vec::new(),
+        notes: Vec::new(),
         expands_lists: inputs.iter().all(is_list),
         sources,
         seen: HashSet::new(),

@@ -40,7 +40,7 @@ pub use declared::DeclaredContent;
 pub use digest::{ContentDigest, Digesting, digest, text as digest_text};
 pub use digest_cache::DigestCache;
 pub use discovered::{DiscoveredInput, InputLocation};
-pub use discovery::{DiscoveryWarning, discover};
+pub use discovery::{DiscoveryNote, DiscoveryWarning, discover};
 pub use exchanges::{Exchanges, RequestMethod, early_answers};
 pub use file::{FileVersion, open_file};
 pub use index_file::{IndexLines, NumberedLine, is_index_name};
@@ -57,6 +57,9 @@ pub use spool::{Spool, SpoolRoom};
 
 /// Defect: a declared digest differs from that of the content.
 pub const PACKAGE_DIGEST: &str = "package-digest";
+
+/// Defect: the signature of a package is wrong.
+pub const PACKAGE_SIGNATURE: &str = "package-signature";
 
 /// An input as a load would find it.
 #[derive(Debug, Clone, PartialEq, Eq)]

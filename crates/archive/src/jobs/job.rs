@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use index::{InputId, InputState};
-use inputs::{DiscoveryWarning, PACKAGE_DIGEST};
+use inputs::DiscoveryWarning;
 use parking_lot::{Condvar, Mutex};
 use pipeline::Monitor;
 
@@ -238,7 +238,7 @@ impl Job {
         }
     }
 
-    /// Notes wrong digests declared in packages and lists.
+    /// Notes wrong digests declared in packages and lists, and wrong signatures.
     pub(crate) fn warn(&self, warnings: &[DiscoveryWarning]) {
         self.counters.defects.add(warnings.len() as u64);
         let mut defects = self.defects.lock();
@@ -247,7 +247,7 @@ impl Job {
             let row = QuarantineRow {
                 input: warning.name.clone(),
                 offset: 0,
-                reason: PACKAGE_DIGEST.to_owned(),
+                reason: warning.reason.to_owned(),
                 detail: warning.detail.clone(),
             };
             (None, row)

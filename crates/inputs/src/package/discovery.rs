@@ -7,14 +7,16 @@
 use std::collections::HashSet;
 
 use super::address::{is_package_name, name_of_member, of_member};
-use super::manifest::{MANIFEST, Manifest};
+use super::manifest::{MANIFEST, MANIFEST_DIGEST, Manifest};
 use super::page_lines::is_page_list;
+use super::signature::Verification;
 use super::zip_file::ZipFile;
 use crate::declared::DeclaredContent;
 use crate::discovered::{DiscoveredInput, InputLocation};
-use crate::discovery::{Discovery, DiscoveryWarning};
+use crate::discovery::{Discovery, DiscoveryNote, DiscoveryWarning};
 use crate::skipped_file::NOT_AN_ARCHIVE;
 use crate::source::InputStat;
+use crate::{PACKAGE_DIGEST, PACKAGE_SIGNATURE};
 
 impl Discovery<'_> {
     /// Takes the contents of a package: the text of an absolute path, an address, or the address of
@@ -37,6 +39,9 @@ impl Discovery<'_> {
         }
         if let Some((file, what)) = manifest.warning.take() {
             self.warn(name_of_member(name, file), what);
+        }
+        if let Some(verification) = manifest.signature.take() {
+            self.signature(name_of_member(name, MANIFEST_DIGEST), verification);
         }
         let names = zip.names();
         let there: HashSet<&String> = names.iter().collect();
@@ -111,9 +116,29 @@ impl Discovery<'_> {
         }
     }
 
+    /// Reports what the signature of a package says.
+    fn signature(&mut self, name: String, verification: Verification) {
+        match verification {
+            Verification::Correct(detail) => self.notes.push(DiscoveryNote { name, detail }),
+            Verification::Unknown(why) => self.notes.push(DiscoveryNote {
+                name,
+                detail: format!("signed, but the signature was not verified: {why}"),
+            }),
+            Verification::Wrong(why) => self.warnings.push(DiscoveryWarning {
+                name,
+                reason: PACKAGE_SIGNATURE,
+                detail: format!("the signature is wrong: {why}"),
+            }),
+        }
+    }
+
     /// Reports a wrong declaration about content that can be used nevertheless.
     pub(super) fn warn(&mut self, name: String, detail: String) {
-        self.warnings.push(DiscoveryWarning { name, detail });
+        self.warnings.push(DiscoveryWarning {
+            name,
+            reason: PACKAGE_DIGEST,
+            detail,
+        });
     }
 
     pub(super) fn not_in_package(&mut self, name: &str, package: &str, member: &str, problem: String) {

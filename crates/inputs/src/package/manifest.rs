@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::io;
 
 use serde::Deserialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use warc::Defect;
 
 use super::package_description::{PackageDescription, Resource};
+use super::signature::{SignedData, Verification};
 use super::zip_file::ZipFile;
 use crate::byte_order_mark::without_bom;
 use crate::declared::DeclaredContent;
@@ -19,7 +21,7 @@ use crate::path::is_address;
 pub(super) const MANIFEST: &str = "datapackage.json";
 
 /// Name of the file with the digest of the description.
-const MANIFEST_DIGEST: &str = "datapackage-digest.json";
+pub(super) const MANIFEST_DIGEST: &str = "datapackage-digest.json";
 
 /// Limit of the size of a description in bytes. Those of packages with thousands of members take
 /// some hundred KiB.
@@ -42,11 +44,16 @@ pub(super) struct Manifest {
     pub(super) problems: BTreeMap<&'static str, Vec<String>>,
     /// A contradiction between the descriptions.
     pub(super) warning: Option<(&'static str, String)>,
+    /// What the signature of the description says, if it is signed.
+    pub(super) signature: Option<Verification>,
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct DataPackageDigest {
     hash: String,
+    #[serde(default)]
+    signed_data: Option<Value>,
 }
 
 impl Manifest {
@@ -150,16 +157,25 @@ impl Manifest {
             Err(error) => Err(error),
         };
         match declared {
-            Ok(declared) if declared.hash.eq_ignore_ascii_case(found) => {}
-            Ok(declared) => {
-                let what = format!(
-                    "{MANIFEST} is {found}, expected {}: it was changed after its digest was written",
-                    declared.hash
-                );
-                self.warning = Some((MANIFEST_DIGEST, what));
+            Ok(DataPackageDigest { hash, signed_data }) => {
+                self.signature = signed_data.map(|signed| verification(signed, &hash));
+                if !hash.eq_ignore_ascii_case(found) {
+                    let what = format!(
+                        "{MANIFEST} is {found}, expected {hash}: it was changed after its digest was written"
+                    );
+                    self.warning = Some((MANIFEST_DIGEST, what));
+                }
             }
             Err(error) => self.wrong(MANIFEST_DIGEST, format!("cannot be read: {error}")),
         }
+    }
+}
+
+/// Verifies a signature of the digest `hash`.
+fn verification(signed: Value, hash: &str) -> Verification {
+    match SignedData::deserialize(signed) {
+        Ok(signed) => signed.verify(hash),
+        Err(error) => Verification::Unknown(format!("it cannot be read: {error}")),
     }
 }
 

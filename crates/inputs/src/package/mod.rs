@@ -19,6 +19,7 @@ mod package_list;
 mod page_check;
 mod page_lines;
 mod parts;
+mod signature;
 mod source;
 mod zip_file;
 

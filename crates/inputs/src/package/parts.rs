@@ -20,6 +20,8 @@ pub struct PackagePart {
     pub declared: Option<String>,
     /// Wrong declarations about content that can be used nevertheless.
     pub warnings: Vec<String>,
+    /// What the package says about itself, such as who signed it.
+    pub notes: Vec<String>,
     /// Why the member cannot be used.
     pub problem: Option<String>,
 }
@@ -62,13 +64,22 @@ pub fn is_package(location: &str) -> bool {
 pub fn package_parts(location: &str, sources: &Sources) -> Vec<PackagePart> {
     let mut discovery = discover(&[], &[], sources);
     discovery.package(location, location);
-    let told = discovery.warnings.into_iter().map(|warning| PackagePart {
-        name: warning.name,
+    let of_package = |name, warnings, notes| PackagePart {
+        name,
         location: String::new(),
         declared: None,
-        warnings: vec![warning.detail],
+        warnings,
+        notes,
         problem: None,
-    });
+    };
+    let warnings = discovery
+        .warnings
+        .into_iter()
+        .map(|warning| of_package(warning.name, vec![warning.detail], Vec::new()));
+    let notes = discovery
+        .notes
+        .into_iter()
+        .map(|note| of_package(note.name, Vec::new(), vec![note.detail]));
     let found = discovery.found.into_iter().map(|found| PackagePart {
         location: found.place.location(),
         name: found.name,
@@ -79,7 +90,8 @@ pub fn package_parts(location: &str, sources: &Sources) -> Vec<PackagePart> {
             .into_iter()
             .map(|defect| defect.detail)
             .collect(),
+        notes: Vec::new(),
         problem: found.problem,
     });
-    told.chain(found).collect()
+    warnings.chain(notes).chain(found).collect()
 }

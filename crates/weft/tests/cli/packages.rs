@@ -621,6 +621,44 @@ fn a_stale_digest_of_whole_records_is_a_warning() {
     }
 }
 
+/// The digest is that of another description, so that the signature alone says nothing about the
+/// package.
+#[test]
+fn signatures_are_verified() {
+    const HASH: &str = "sha256:adfa35e98546592d56df1cfd8e30510e5c5180e5edeb733c2ca411fcc875e270";
+    const KEY: &str = "MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEW0YzyLfs6Wx/rpbKS1Dj8EpqdOzVsgdAkeqT2emevpWbEJOzeXe5Di3LC1DqOCzitr5We62CltjcoM0yzdSPojSAfQRCA0oMzzw6MMlA066OPslGgWF4MAl/w0Lqjwrp";
+    const SIGNATURE: &str = "2vTByhKi607xlCy+Nfnq5AmSzjV6ge4bsMMrXM8k8yw8wRTQa+8/7O9Fachx4L/uQc7Yc7dWH5fnqAbtabjgu42l5kwRJRpFVSv13kVDPieR4KUFbVw4dkKFt3L31tNm";
+    let place = local();
+    let warc = fixture::small_web();
+    let described = described(&[(WARC, sha256(&warc))]);
+    for (file, signature, note, is_wrong) in [
+        ("good.wacz", SIGNATURE, "signed anonymously", false),
+        ("bad.wacz", "AAAA", "the signature is wrong", true),
+    ] {
+        let digest = json!({
+            "path": "datapackage.json",
+            "hash": HASH,
+            "signedData": { "hash": HASH, "signature": signature, "publicKey": KEY },
+        });
+        let digest = digest.to_string();
+        let members: [(&str, &[u8]); 3] = [
+            (WARC, &warc),
+            ("datapackage.json", &described),
+            ("datapackage-digest.json", digest.as_bytes()),
+        ];
+        place.write_old(file, &zipped(&members, CompressionMethod::Stored));
+        let inspected = place.run(&["inspect", "--summary", file]).stdout;
+        assert!(inspected.contains(note), "{file}: {inspected}");
+        assert!(
+            inspected.contains("it was changed after its digest was written"),
+            "{inspected}"
+        );
+        let loaded = place.run(&["load", file, "--archive", file.trim_end_matches(".wacz")]);
+        let told = format!("{}{}", loaded.stdout, loaded.stderr);
+        assert_eq!(told.contains("package-signature"), is_wrong, "{told}");
+    }
+}
+
 #[test]
 fn inspect_and_check_read_a_package_as_one() {
     let place = Workspace::new();

@@ -128,7 +128,7 @@ pub(super) fn pieces(locations: &[String], sources: &Sources) -> Vec<Piece> {
     pieces
 }
 
-/// Prints how the content of a package deviates from its declarations.
+/// Prints how the content of a package deviates from its declarations, and who signed it.
 pub(super) fn package_note(part: &PackagePart, context: &mut Context) -> anyhow::Result<()> {
     for text in part.problem.iter().chain(&part.warnings) {
         if context.json {
@@ -144,6 +144,13 @@ pub(super) fn package_note(part: &PackagePart, context: &mut Context) -> anyhow:
                 None => context.out.style.warn("warning:"),
             };
             writeln!(context.out, "{word} {}: {}", clean(&part.name), clean(text))?;
+        }
+    }
+    for note in &part.notes {
+        if context.json {
+            context.out.json(&json!({ "package": part.name, "note": note }))?;
+        } else {
+            writeln!(context.out, "note: {}: {}", clean(&part.name), clean(note))?;
         }
     }
     Ok(())
