@@ -71,6 +71,13 @@ fn redact(body: &mut Body) {
             redact_attachments(&mut page.attachments);
         }
         Body::Attachments(attachments) => redact_attachments(&mut attachments.rows),
+        Body::Search(search) => {
+            for hit in &mut search.hits {
+                if let Some(thumbnail) = &mut hit.thumbnail {
+                    redact_capture(thumbnail);
+                }
+            }
+        }
         Body::Cdx(cdx) => cdx.rows.iter_mut().for_each(redact_capture),
         Body::Record(record) => redact_record(record),
         Body::ListedPages(pages) => {
@@ -109,7 +116,6 @@ fn redact(body: &mut Body) {
         | Body::Sight(_)
         | Body::Rights(_)
         | Body::RightsTest(_)
-        | Body::Search(_)
         | Body::Concordance(_)
         | Body::Suggestions(_)
         | Body::Trends(_)

@@ -5,7 +5,7 @@
 //! has the key of its page.
 
 use extract::AttachmentKind;
-use index::{CaptureRow, KeyRange};
+use index::{CaptureRow, KeyRange, Snapshot};
 
 use super::basis::Basis;
 use super::key::UrlSpelling;
@@ -20,6 +20,13 @@ const ATTACHMENTS_MAX: usize = 1000;
 
 /// Limit of attachments read of one page, newest first.
 const ROWS_MAX: usize = 10_000;
+
+/// How far the thumbnail of a search result may be from the capture of the result, in milliseconds.
+/// Crawlers make it when the page has loaded and moved, within minutes.
+const THUMBNAIL_APART_MS: i64 = 3_600_000;
+
+/// Limit of attachments read for one search result.
+const THUMBNAIL_ROWS_MAX: usize = 100;
 
 pub(super) fn attachments(basis: &Basis<'_>, question: &Attachments) -> Result<AttachmentsBody, AskError> {
     let visible = basis.visible();
@@ -77,25 +84,64 @@ pub(super) fn at_address(
     })
 }
 
+/// Returns the thumbnail nearest to a capture of a URL, if one was made within an hour of it and the
+/// client may see it.
+pub(super) fn thumbnail(
+    visible: &VisibleSnapshot<'_>,
+    (url_key, url): (&str, &str),
+    fetch_time_ms: i64,
+) -> Result<Option<CaptureRow>, AskError> {
+    let from_ms = fetch_time_ms.saturating_sub(THUMBNAIL_APART_MS);
+    let to_ms = fetch_time_ms.saturating_add(THUMBNAIL_APART_MS);
+    let snapshot = visible.snapshot();
+    let mut found = snapshot.attachments_between(url_key, (from_ms, to_ms), THUMBNAIL_ROWS_MAX)?;
+    let asked = UrlSpelling::of(url);
+    found.retain(|attachment| {
+        AttachmentKind::of(&attachment.url) == AttachmentKind::Thumbnail && is_of(&asked, attachment)
+    });
+    let apart = |attachment: &CaptureRow| attachment.fetch_time_ms.abs_diff(fetch_time_ms);
+    let Some(nearest) = found.into_iter().min_by_key(apart) else {
+        return Ok(None);
+    };
+    if visible.sees_everything() {
+        return Ok(Some(nearest));
+    }
+    // The nearest capture of the page is not further away than this one.
+    let from_ms = nearest.fetch_time_ms.saturating_sub(THUMBNAIL_APART_MS);
+    let to_ms = nearest.fetch_time_ms.saturating_add(THUMBNAIL_APART_MS);
+    let page = page_captures(visible, url_key, (from_ms, to_ms))?;
+    let is_seen = visible.sees(&nearest) && is_nearest_visible(&page, nearest.fetch_time_ms);
+    Ok(is_seen.then_some(nearest))
+}
+
 /// Returns the visible attachments of a URL key, newest first.
 pub(super) fn of_key(visible: &VisibleSnapshot<'_>, url_key: &str) -> Result<Vec<CaptureRow>, AskError> {
     let mut found = visible.snapshot().attachments(url_key, ROWS_MAX)?;
     if visible.sees_everything() || found.is_empty() {
         return Ok(found);
     }
-    let page = page_captures(visible, url_key)?;
+    let page = page_captures(visible, url_key, (i64::MIN, i64::MAX))?;
     found
         .retain(|attachment| visible.sees(attachment) && is_nearest_visible(&page, attachment.fetch_time_ms));
     Ok(found)
 }
 
-/// Returns the time of each capture of a page, and whether it is visible.
-fn page_captures(visible: &VisibleSnapshot<'_>, url_key: &str) -> Result<Vec<(i64, bool)>, AskError> {
+/// Returns the time of each capture of a page from `from_ms` to `to_ms` (both inclusive), and whether
+/// it is visible.
+fn page_captures(
+    visible: &VisibleSnapshot<'_>,
+    url_key: &str,
+    (from_ms, to_ms): (i64, i64),
+) -> Result<Vec<(i64, bool)>, AskError> {
     let range = KeyRange::Exact(url_key.to_owned());
-    let captures = visible.snapshot().captures(range, None);
+    let from = Snapshot::captures_cursor_at(url_key, from_ms);
+    let captures = visible.snapshot().captures(range, Some(&from));
     let mut page = Vec::new();
     for capture in captures.take(CAPTURES_OF_KEY_MAX) {
         let capture = capture?;
+        if capture.fetch_time_ms > to_ms {
+            break;
+        }
         page.push((capture.fetch_time_ms, visible.sees(&capture)));
     }
     Ok(page)

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use search::{Hit, Query, Results, SearchError, TextRequest};
 
 use super::basis::Basis;
-use super::cursor;
 use super::visible_snapshot::VisibleSnapshot;
+use super::{attachments, cdx, cursor};
 use crate::AskError;
 use crate::open_archive::OpenArchive;
 use crate::question::{SearchBody, SearchHit, SearchQuestion};
@@ -72,6 +72,7 @@ pub(super) fn damaged(open: &OpenArchive, error: &SearchError) -> AskError {
 fn search_hit(visible: &VisibleSnapshot<'_>, hit: Hit) -> Result<SearchHit, AskError> {
     let inlinks = visible.inlinks_shown(&hit.url_key)?;
     let version = visible.version_shown(&hit.url_key, hit.version)?;
+    let thumbnail = attachments::thumbnail(visible, (&hit.url_key, &hit.url), hit.fetch_time_ms)?;
     Ok(SearchHit {
         since: format::date::iso(version.since_ms),
         until: version.ended_ms().map(format::date::iso),
@@ -85,6 +86,7 @@ fn search_hit(visible: &VisibleSnapshot<'_>, hit: Hit) -> Result<SearchHit, AskE
         language: hit.language,
         collection: hit.collection,
         snippet: hit.snippet,
+        thumbnail: thumbnail.map(|thumbnail| Box::new(cdx::row(thumbnail))),
         inlinks: inlinks.map(|(all, _)| all),
         inlinks_external: inlinks.map(|(_, external)| external),
         score: hit.score,

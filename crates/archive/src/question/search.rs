@@ -8,6 +8,8 @@ pub use search::{
     SnippetPart, YearCount,
 };
 
+use super::CdxRow;
+
 /// Asks for pages that match a query.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -144,6 +146,10 @@ pub struct SearchHit {
     #[serde(rename = "snippet_html", with = "crate::snippet_html")]
     #[schemars(with = "String", example = &"an <mark>example</mark>")]
     pub snippet: Snippet,
+    /// Small picture of the page that the crawler added within an hour of this capture (an
+    /// attachment, docs/views.md). [`Record`](super::Record) finds it by `url` and
+    /// [`CdxRow::name`].
+    pub thumbnail: Option<Box<CdxRow>>,
     /// Number of pages that link to the page. Absent for clients that do not see everything; they
     /// find it in the answer about the page itself.
     pub inlinks: Option<u64>,

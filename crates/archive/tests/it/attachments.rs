@@ -6,8 +6,8 @@ use std::path::Path;
 
 use access::Groups;
 use archive::question::{
-    Attachments, AttachmentsBody, CdxQuestion, LoadRequest, MatchType, Page, Record, TakeDown,
-    TakedownSelector, UndoTakedown,
+    Attachments, AttachmentsBody, CdxQuestion, LoadRequest, MatchType, Page, Record, SearchQuestion,
+    TakeDown, TakedownSelector, UndoTakedown,
 };
 use archive::{Archive, ErrorCode, Interrupt, open_record};
 
@@ -200,6 +200,38 @@ fn rules_that_hide_the_page_hide_its_attachments() {
         assert_eq!(found, expected, "{condition}");
         let address = by_address("urn:text:http://example.org/page", Some("2016"));
         assert_eq!(public.ask(address).is_ok(), expected > 0, "{condition}");
+    }
+}
+
+/// Returns address and time of the thumbnail of the first result.
+fn thumbnail_found(archive: &Archive, query: &str) -> Option<String> {
+    let question = SearchQuestion {
+        query: query.to_owned(),
+        limit: 10,
+        ..SearchQuestion::default()
+    };
+    let hits = archive.ask(question).unwrap().body.hits;
+    let thumbnail = hits.into_iter().next().and_then(|hit| hit.thumbnail)?;
+    Some(format!("{} {}", thumbnail.url, thumbnail.timestamp))
+}
+
+#[test]
+fn a_search_result_has_the_thumbnail_of_its_capture() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = loaded(dir.path());
+    let newest = Some(format!("urn:thumbnail:{PAGE} 20160311100001"));
+    assert_eq!(thumbnail_found(&archive, "words"), newest);
+    let public = archive.seen_by(Groups::public());
+    for (condition, is_shown) in [
+        ("mime = \"image/gif\"", true),
+        ("mime = \"image/*\"", false),
+        ("mime = \"text/html\"", false),
+        ("to = \"2014\"", true),
+    ] {
+        let rules = format!("strict = true\n[[rule]]\naccess = \"deny\"\n{condition}\n");
+        std::fs::write(archive.rights_path(), rules).unwrap();
+        let expected = newest.clone().filter(|_| is_shown);
+        assert_eq!(thumbnail_found(&public, "words"), expected, "{condition}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What crawlers added to a page, as a section of it: a small picture, and a list of the others.
 //! Archived content is shown only in the sandbox.
 
-use archive::question::{AttachmentKind, AttachmentRow, PageBody};
+use archive::question::{AttachmentKind, AttachmentRow, CdxRow, PageBody};
 use maud::{Markup, html};
 
 use super::parts::{self, Align, Column};
@@ -17,7 +17,8 @@ const PICTURE_PIXELS: u32 = 320;
 /// Returns the section, or nothing if the page has no attachments.
 pub(super) fn section(page: &PageBody) -> Markup {
     let rows = &page.attachments;
-    let picture = rows.iter().find_map(|row| picture_address(page, row));
+    let mut thumbnails = rows.iter().filter(|row| row.kind == AttachmentKind::Thumbnail);
+    let picture = thumbnails.find_map(|row| picture_address(&page.url, &row.capture));
     html! {
         @if !rows.is_empty() {
             section aria-labelledby="attachments" {
@@ -32,14 +33,12 @@ pub(super) fn section(page: &PageBody) -> Markup {
     }
 }
 
-/// Returns the address of the picture, if the attachment is one. SVG is sent as a document.
-fn picture_address(page: &PageBody, row: &AttachmentRow) -> Option<String> {
-    let capture = &row.capture;
-    let is_picture = row.kind == AttachmentKind::Thumbnail
-        && capture.mime.starts_with("image/")
-        && capture.mime != "image/svg+xml"
-        && sandbox::worth_showing(capture.status, &capture.mime, capture.kind);
-    let address = is_picture.then(|| link::sandbox(&page.url, Some(&At::exactly(capture))))?;
+/// Returns the address of an attachment of a URL if it is a picture. SVG is sent as a document.
+pub(super) fn picture_address(url: &str, attachment: &CdxRow) -> Option<String> {
+    let is_picture = attachment.mime.starts_with("image/")
+        && attachment.mime != "image/svg+xml"
+        && sandbox::worth_showing(attachment.status, &attachment.mime, attachment.kind);
+    let address = is_picture.then(|| link::sandbox(url, Some(&At::exactly(attachment))))?;
     link::if_short(address)
 }
 
@@ -81,7 +80,7 @@ fn record_links(page: &PageBody, row: &AttachmentRow) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use archive::question::{CaptureKind, CdxRow};
+    use archive::question::CaptureKind;
 
     use super::*;
 

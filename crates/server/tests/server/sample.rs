@@ -625,6 +625,7 @@ fn search() -> SearchBody {
                 of_digest: Some(2),
                 of_near: Some(3),
                 like: Some("like:0123456789abcdef".into()),
+                thumbnail: Some(Box::new(attachment().capture)),
                 snippet: Snippet {
                     parts: [("an ", false), ("example", true)]
                         .map(|(text, matched)| SnippetPart {

@@ -6,12 +6,15 @@ use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
 use super::super::archived::ArchivedView;
-use super::super::parts;
+use super::super::{attachments, parts};
 use super::{Form, List, SearchRequest};
 use crate::{link, present};
 
 /// Maximum number of levels of an explanation shown.
 const EXPLANATION_DEPTH: usize = 12;
+
+/// Width of the thumbnail of a result, in pixels.
+const THUMBNAIL_PIXELS: u32 = 120;
 
 /// Shows one result. Its explanation, if there is one, is unfolded if `open`.
 pub(super) fn item(asked: &SearchRequest, hit: &SearchHit, open: bool, view: ArchivedView) -> Markup {
@@ -36,6 +39,7 @@ pub(super) fn item(asked: &SearchRequest, hit: &SearchHit, open: bool, view: Arc
     facts.extend(groups(asked, hit));
     html! {
         article.hit {
+            (thumbnail(hit))
             p.where { (parts::url_text(&hit.url)) }
             h2 {
                 @if hit.until.is_some() {
@@ -52,6 +56,17 @@ pub(super) fn item(asked: &SearchRequest, hit: &SearchHit, open: bool, view: Arc
                     (explained(explanation, EXPLANATION_DEPTH))
                 }
             }
+        }
+    }
+}
+
+/// Shows the small picture that the crawler made of the page, if there is one.
+fn thumbnail(hit: &SearchHit) -> Markup {
+    let thumbnail = hit.thumbnail.as_deref();
+    let address = thumbnail.and_then(|thumbnail| attachments::picture_address(&hit.url, thumbnail));
+    html! {
+        @if let Some(address) = address {
+            img.thumbnail src=(address) width=(THUMBNAIL_PIXELS) loading="lazy" alt="";
         }
     }
 }
@@ -146,5 +161,41 @@ fn number_text(number: &serde_json::Number) -> String {
     match number.as_f64() {
         Some(value) if !number.is_u64() && !number.is_i64() => format!("{value:.4}"),
         _ => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::question::{CaptureKind, CdxRow};
+
+    use super::*;
+
+    #[test]
+    fn only_pictures_are_shown_beside_a_result() {
+        let shown = |mime: &str| {
+            let row = CdxRow {
+                mime: mime.into(),
+                offset: 7,
+                filename: "x.warc".into(),
+                kind: CaptureKind::Conversion,
+                ..CdxRow::default()
+            };
+            let hit = SearchHit {
+                url: "http://a/".into(),
+                thumbnail: Some(Box::new(row)),
+                ..SearchHit::default()
+            };
+            thumbnail(&hit).into_string()
+        };
+        let picture = shown("image/jpeg");
+        let address = "src=\"/sandbox/content?url=http%3A%2F%2Fa%2F&amp;capture=7%2Cx.warc\"";
+        assert!(
+            picture.contains(address) && picture.contains("loading=\"lazy\""),
+            "{picture}"
+        );
+        for mime in ["image/svg+xml", "text/html", ""] {
+            assert_eq!(shown(mime), "", "{mime}");
+        }
+        assert_eq!(thumbnail(&SearchHit::default()).into_string(), "");
     }
 }
