@@ -11,6 +11,7 @@ use super::declared::DeclaredContent;
 use super::discovered::{DiscoveredInput, InputLocation};
 use super::package::{AllowedOrigins, is_member, is_package_list_name, is_package_name, without_secrets};
 use super::path::{address_of, address_text, is_address, path_of, path_text};
+use super::required_package::RequiredPackage;
 use super::skipped_file::{PATH_LIST, SkippedFile};
 use super::sources::Sources;
 use super::{file, glob, list};
@@ -28,7 +29,7 @@ const SAME_WITHOUT_SECRETS: &str = "another address of this load differs from it
 pub struct DiscoveryWarning {
     /// Name of the file concerned.
     pub name: String,
-    /// The defect: [`crate::PACKAGE_DIGEST`] or [`crate::PACKAGE_SIGNATURE`].
+    /// The defect, such as [`crate::PACKAGE_DIGEST`].
     pub reason: &'static str,
     /// What was found and what was expected.
     pub detail: String,
@@ -53,6 +54,8 @@ pub struct Discovery<'a> {
     pub warnings: Vec<DiscoveryWarning>,
     /// Signatures of packages that are correct or cannot be verified.
     pub notes: Vec<DiscoveryNote>,
+    /// Packages that the packages found need.
+    pub required: Vec<RequiredPackage>,
     /// Whether path lists are expanded without a mark. This is so if all arguments are lists,
     /// because nothing else can be meant.
     pub(super) expands_lists: bool,
@@ -74,6 +77,7 @@ pub fn discover<'a>(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &
         skipped: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
+        required: Vec::new(),
         expands_lists: inputs.iter().all(is_list),
         sources,
         seen: HashSet::new(),

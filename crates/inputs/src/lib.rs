@@ -28,6 +28,7 @@ mod list;
 mod load_input;
 mod package;
 mod path;
+mod required_package;
 mod secret_source;
 mod skipped_file;
 mod source;
@@ -50,6 +51,7 @@ pub use package::{
     PackagePart, is_local_member, is_package, is_unfinished_package, package_parts, without_secrets,
 };
 pub use path::{is_address, path_of, path_text};
+pub use required_package::RequiredPackage;
 pub use skipped_file::SkippedFile;
 pub use source::{InputReader, InputSource, InputStat};
 pub use sources::Sources;
@@ -60,6 +62,9 @@ pub const PACKAGE_DIGEST: &str = "package-digest";
 
 /// Defect: the signature of a package is wrong.
 pub const PACKAGE_SIGNATURE: &str = "package-signature";
+
+/// Defect: a package needs another one, which is neither loaded nor given.
+pub const PACKAGE_REQUIRES: &str = "package-requires";
 
 /// An input as a load would find it.
 #[derive(Debug, Clone, PartialEq, Eq)]

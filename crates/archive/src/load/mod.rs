@@ -38,7 +38,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inputs::{DiscoveredInput, SpoolRoom};
+use inputs::{DiscoveredInput, DiscoveryWarning, RequiredPackage, SpoolRoom};
 use pipeline::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
 
 use self::chunk::{Chunk, DigestedInput, IndexedEpoch, QueuedInput, RegisteredInput};
@@ -80,6 +80,7 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     let discovery = inputs::discover(&job.request.inputs, &job.request.allow_elsewhere, &open.sources);
     job.skip(&discovery.skipped);
     job.warn(&discovery.warnings);
+    job.warn(&missing_packages(open, &discovery.required, &discovery.found));
     job.counters.inputs.add(discovery.found.len() as u64);
     job.counters
         .bytes
@@ -101,6 +102,28 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     };
     outcome?;
     Ok(flushed?)
+}
+
+/// Returns a warning for each package that a package of this load needs and that neither the load nor
+/// the archive has.
+fn missing_packages(
+    open: &OpenArchive,
+    required: &[RequiredPackage],
+    found: &[DiscoveredInput],
+) -> Vec<DiscoveryWarning> {
+    let is_missing = |package: &&RequiredPackage| {
+        let is_found = found.iter().any(|input| package.has_input(&input.name));
+        !is_found
+            && open
+                .index
+                .inputs(|entry| package.has_input(&entry.input))
+                .is_empty()
+    };
+    required
+        .iter()
+        .filter(is_missing)
+        .map(RequiredPackage::missing)
+        .collect()
 }
 
 fn feed(context: &Context, feeder: Feeder<QueuedInput>, found: Vec<DiscoveredInput>) {

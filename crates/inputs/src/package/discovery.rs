@@ -14,6 +14,7 @@ use super::zip_file::ZipFile;
 use crate::declared::DeclaredContent;
 use crate::discovered::{DiscoveredInput, InputLocation};
 use crate::discovery::{Discovery, DiscoveryNote, DiscoveryWarning};
+use crate::required_package::RequiredPackage;
 use crate::skipped_file::NOT_AN_ARCHIVE;
 use crate::source::InputStat;
 use crate::{PACKAGE_DIGEST, PACKAGE_SIGNATURE};
@@ -42,6 +43,10 @@ impl Discovery<'_> {
         }
         if let Some(verification) = manifest.signature.take() {
             self.signature(name_of_member(name, MANIFEST_DIGEST), verification);
+        }
+        for filename in std::mem::take(&mut manifest.required) {
+            let name = name_of_member(name, MANIFEST);
+            self.required.push(RequiredPackage { name, filename });
         }
         let names = zip.names();
         let there: HashSet<&String> = names.iter().collect();

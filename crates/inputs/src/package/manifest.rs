@@ -46,6 +46,8 @@ pub(super) struct Manifest {
     pub(super) warning: Option<(&'static str, String)>,
     /// What the signature of the description says, if it is signed.
     pub(super) signature: Option<Verification>,
+    /// File names of packages that hold content of revisits in this package.
+    pub(super) required: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -89,6 +91,7 @@ impl Manifest {
 
     fn take(&mut self, zip: &ZipFile, described: PackageDescription) {
         let is_of_packages = described.is_of_packages();
+        self.required = described.required;
         for (number, why) in &described.wrong {
             self.wrong(MANIFEST, format!("resource {number} cannot be used: {why}"));
         }

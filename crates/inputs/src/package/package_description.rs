@@ -17,6 +17,8 @@ pub(super) struct PackageDescription {
     pub(super) resources: Vec<Resource>,
     /// Numbers of the resources that cannot be used, counted from 1, and why.
     pub(super) wrong: Vec<(usize, String)>,
+    /// File names of packages that hold content of revisits in this package.
+    pub(super) required: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -24,6 +26,8 @@ struct RawDescription {
     #[serde(default)]
     profile: Option<String>,
     resources: Vec<Value>,
+    #[serde(default)]
+    relation: Value,
 }
 
 /// A file listed in a description.
@@ -59,6 +63,7 @@ impl PackageDescription {
         let raw: RawDescription = serde_json::from_slice(without_bom(bytes))?;
         let mut described = PackageDescription {
             profile: raw.profile,
+            required: required(&raw.relation),
             ..PackageDescription::default()
         };
         for (number, resource) in (1..).zip(raw.resources) {
@@ -107,6 +112,18 @@ impl Resource {
             hash.clone()
         })
     }
+}
+
+/// Returns the file names in `relation.requires`. Its items are names, or objects with a name, as
+/// Browsertrix writes them; others are ignored.
+fn required(relation: &Value) -> Vec<String> {
+    let items = relation.get("requires").and_then(Value::as_array);
+    let name = |item: &Value| {
+        let name = item.as_str().or_else(|| item.get("filename")?.as_str())?;
+        let name = format::file_name::base_name(name);
+        (!name.is_empty()).then(|| name.to_owned())
+    };
+    items.into_iter().flatten().filter_map(name).collect()
 }
 
 #[cfg(test)]
@@ -158,6 +175,20 @@ mod tests {
         let wrong: Vec<usize> = read.wrong.iter().map(|(number, _)| *number).collect();
         assert_eq!(wrong, [2, 3, 4]);
         assert!(read.wrong[0].1.contains("expected a string"), "{:?}", read.wrong);
+    }
+
+    #[test]
+    fn required_packages_are_named_in_several_ways() {
+        let required = |relation: &str| {
+            let json = format!(r#"{{"resources": [], "relation": {relation}}}"#);
+            PackageDescription::read(json.as_bytes()).unwrap().required
+        };
+        let both =
+            r#"{"requires": ["a.wacz", {"filename": "crawls/b.wacz", "hash": "00"}, {"hash": "00"}, "", 3]}"#;
+        assert_eq!(required(both), ["a.wacz", "b.wacz"]);
+        for none in ["null", "[]", "{}", "3", r#"{"requires": "a.wacz"}"#] {
+            assert!(required(none).is_empty(), "{none}");
+        }
     }
 
     #[test]

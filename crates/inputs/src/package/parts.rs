@@ -80,6 +80,10 @@ pub fn package_parts(location: &str, sources: &Sources) -> Vec<PackagePart> {
         .notes
         .into_iter()
         .map(|note| of_package(note.name, Vec::new(), vec![note.detail]));
+    let required = discovery
+        .required
+        .into_iter()
+        .map(|package| of_package(package.name.clone(), Vec::new(), vec![package.note()]));
     let found = discovery.found.into_iter().map(|found| PackagePart {
         location: found.place.location(),
         name: found.name,
@@ -93,5 +97,5 @@ pub fn package_parts(location: &str, sources: &Sources) -> Vec<PackagePart> {
         notes: Vec::new(),
         problem: found.problem,
     });
-    warnings.chain(notes).chain(found).collect()
+    warnings.chain(notes).chain(required).chain(found).collect()
 }

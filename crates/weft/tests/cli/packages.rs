@@ -621,6 +621,34 @@ fn a_stale_digest_of_whole_records_is_a_warning() {
     }
 }
 
+#[test]
+fn packages_that_others_need_are_named_if_they_are_missing() {
+    let place = local();
+    let warc = fixture::small_web();
+    place.write_old("first.wacz", &wacz(&warc, CompressionMethod::Stored));
+    let other = [&warc[..], &warc[..]].concat();
+    let described = json!({
+        "resources": [{"path": WARC, "hash": sha256(&other)}],
+        "relation": {"requires": [{"filename": "first.wacz", "hash": "00"}]},
+    });
+    let described = described.to_string();
+    let members: [(&str, &[u8]); 2] = [(WARC, &other), ("datapackage.json", described.as_bytes())];
+    place.write_old("second.wacz", &zipped(&members, CompressionMethod::Stored));
+    let inspected = place.run(&["inspect", "--summary", "second.wacz"]).stdout;
+    assert!(inspected.contains("needs first.wacz"), "{inspected}");
+    for (archive, inputs, is_missing) in [
+        ("alone", &["second.wacz"][..], true),
+        ("both", &["second.wacz", "first.wacz"][..], false),
+        // The archive has the package already.
+        ("again", &["first.wacz"][..], false),
+        ("again", &["second.wacz"][..], false),
+    ] {
+        let arguments = [&["load"][..], inputs, &["--archive", archive][..]].concat();
+        let told = place.good(&arguments);
+        assert_eq!(told.contains("package-requires"), is_missing, "{archive}: {told}");
+    }
+}
+
 /// The digest is that of another description, so that the signature alone says nothing about the
 /// package.
 #[test]
