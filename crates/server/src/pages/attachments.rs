@@ -27,19 +27,38 @@ pub(super) fn section(page: &PageBody) -> Markup {
                 @if let Some(picture) = picture {
                     p { img src=(picture) width=(PICTURE_PIXELS) loading="lazy" alt="Small picture of the page, made by the crawler"; }
                 }
+                (provenance(page))
                 (list(page))
             }
         }
     }
 }
 
+/// Returns a link to the newest document that tells how the page was captured, if there is one.
+fn provenance(page: &PageBody) -> Markup {
+    let mut documents = page
+        .attachments
+        .iter()
+        .filter(|row| row.kind == AttachmentKind::Provenance);
+    let address = documents.find_map(|row| content_address(&page.url, &row.capture));
+    html! {
+        @if let Some(address) = address {
+            p { a href=(address) target="_blank" rel="noopener" { "How the page was captured" } }
+        }
+    }
+}
+
+/// Returns the address of the content of an attachment of a URL, if the sandbox can show it.
+fn content_address(url: &str, attachment: &CdxRow) -> Option<String> {
+    let is_shown = sandbox::worth_showing(attachment.status, &attachment.mime, attachment.kind);
+    let address = is_shown.then(|| link::sandbox(url, Some(&At::exactly(attachment))))?;
+    link::if_short(address)
+}
+
 /// Returns the address of an attachment of a URL if it is a picture. SVG is sent as a document.
 pub(super) fn picture_address(url: &str, attachment: &CdxRow) -> Option<String> {
-    let is_picture = attachment.mime.starts_with("image/")
-        && attachment.mime != "image/svg+xml"
-        && sandbox::worth_showing(attachment.status, &attachment.mime, attachment.kind);
-    let address = is_picture.then(|| link::sandbox(url, Some(&At::exactly(attachment))))?;
-    link::if_short(address)
+    let is_picture = attachment.mime.starts_with("image/") && attachment.mime != "image/svg+xml";
+    content_address(url, attachment).filter(|_| is_picture)
 }
 
 fn list(page: &PageBody) -> Markup {
@@ -64,14 +83,14 @@ fn list(page: &PageBody) -> Markup {
 
 /// Returns links to the content, if the sandbox can show it, and to the record.
 fn record_links(page: &PageBody, row: &AttachmentRow) -> Markup {
-    let (capture, at) = (&row.capture, At::exactly(&row.capture));
-    let Some(record) = link::if_short(link::record(&page.url, Some(&at))) else {
+    let record = link::record(&page.url, Some(&At::exactly(&row.capture)));
+    let Some(record) = link::if_short(record) else {
         return html! { span.soft { "address too long" } };
     };
     let of = format!(" of {}", row.kind.name());
     html! {
-        @if sandbox::worth_showing(capture.status, &capture.mime, capture.kind) {
-            a.open href=(link::sandbox(&page.url, Some(&at))) target="_blank" rel="noopener" { "Open" span.hidden { (of) } }
+        @if let Some(content) = content_address(&page.url, &row.capture) {
+            a.open href=(content) target="_blank" rel="noopener" { "Open" span.hidden { (of) } }
             " \u{b7} "
         }
         a href=(record) download { "Download" span.hidden { " the record" (of) } }
@@ -121,6 +140,23 @@ mod tests {
         check(AttachmentKind::Thumbnail, "image/tiff", false, false);
         check(AttachmentKind::FullPage, "image/png", false, true);
         check(AttachmentKind::Text, "text/plain", false, true);
+    }
+
+    #[test]
+    fn documents_about_the_capture_have_a_link() {
+        for (kind, mime, expected) in [
+            (AttachmentKind::Provenance, "text/html", true),
+            (AttachmentKind::Provenance, "application/zip", false),
+            (AttachmentKind::Other, "text/html", false),
+        ] {
+            let page = PageBody {
+                url: "http://a/".into(),
+                attachments: vec![attachment(kind, mime)],
+                ..PageBody::default()
+            };
+            let html = section(&page).into_string();
+            assert_eq!(html.contains("How the page was captured"), expected, "{html}");
+        }
     }
 
     #[test]
