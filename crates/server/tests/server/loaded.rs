@@ -27,16 +27,22 @@ pub(crate) fn load(files: &[PathBuf], collection: Option<&str>) -> Loaded {
     let mut settings = OpenSettings::default();
     settings.create = true;
     let archive = Archive::open(dir.path(), settings).expect("a new archive");
+    let (_, job) = archive
+        .load(&request(files, collection), &mut |_, _| true)
+        .expect("a load");
+    assert_eq!(job.state, JobState::Done, "{:?}", job.error);
+    Loaded { archive, job, dir }
+}
+
+/// Returns the request to load `files`.
+pub(crate) fn request(files: &[PathBuf], collection: Option<&str>) -> LoadRequest {
     let inputs = files.iter().map(|path| LoadInput {
         name: path.file_name().expect("a file").to_string_lossy().into_owned(),
         path: path.display().to_string(),
     });
-    let request = LoadRequest {
+    LoadRequest {
         inputs: inputs.collect(),
         collection: collection.map(str::to_owned),
         ..LoadRequest::default()
-    };
-    let (_, job) = archive.load(&request, &mut |_, _| true).expect("a load");
-    assert_eq!(job.state, JobState::Done, "{:?}", job.error);
-    Loaded { archive, job, dir }
+    }
 }

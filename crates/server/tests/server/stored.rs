@@ -16,7 +16,7 @@ use tower::ServiceExt;
 use warc::{Draft, Writer};
 
 use crate::field::field;
-use crate::loaded::load;
+use crate::loaded::{load, request};
 use crate::rights::{OPEN, SECRET, TwoHosts, WORD};
 
 struct Reply {
@@ -231,7 +231,7 @@ async fn what_was_taken_down_is_sent_to_nobody() {
 
 /// Crawlers write text and pictures of pages into separate files. These are sent whole until a page
 /// in them is taken down, even if the page itself is in another file. They are sent again when the
-/// takedown is undone.
+/// takedown is undone and they are loaded again.
 #[tokio::test]
 async fn what_crawlers_derive_from_what_was_taken_down_is_sent_to_nobody() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -286,6 +286,10 @@ async fn what_crawlers_derive_from_what_was_taken_down_is_sent_to_nobody() {
         who: "the owner".to_owned(),
     };
     loaded.archive.ask(undo).expect("undone");
+    // The attachment is still kept out, as captures are.
+    assert_eq!(status("texts.warc.gz").await, 403);
+    let again = request(&files, None);
+    loaded.archive.load(&again, &mut |_, _| true).expect("a load");
     assert_eq!(status("texts.warc.gz").await, 200);
 }
 
