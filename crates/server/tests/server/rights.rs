@@ -108,6 +108,7 @@ pub(crate) fn addresses() -> Vec<String> {
         "/sandbox/content?url=",
         "/record?url=",
         "/api/v1/page?url=",
+        "/api/v1/attachments?url=",
         "/api/v1/inlinks?url=",
         "/api/v1/outlinks?url=",
         "/api/v1/captures?url=",
