@@ -7,6 +7,7 @@ use archive::question::{CdxRow, PageBody};
 use maud::{Markup, html};
 
 use super::archived::ArchivedView;
+use super::archived_frame::ArchivedFrame;
 use super::{calendar, parts};
 use crate::failure::Failure;
 use crate::link::At;
@@ -91,6 +92,7 @@ pub(super) fn content(
     dated: &Dated,
     asked: Option<&str>,
     view: ArchivedView,
+    frame: &ArchivedFrame,
     embed: &Markup,
 ) -> Markup {
     let capture = &dated.capture;
@@ -105,7 +107,7 @@ pub(super) fn content(
             (neighbours(page, capture))
             section.archived aria-labelledby="archived" {
                 h2.hidden #archived { "Archived page" }
-                (archived(page, capture, view))
+                (archived(page, capture, view, frame))
             }
             (embed)
             section aria-labelledby="captures" {
@@ -187,7 +189,7 @@ pub(super) fn neighbours(page: &PageBody, capture: &CdxRow) -> Markup {
     }
 }
 
-fn archived(page: &PageBody, capture: &CdxRow, view: ArchivedView) -> Markup {
+fn archived(page: &PageBody, capture: &CdxRow, view: ArchivedView, frame: &ArchivedFrame) -> Markup {
     let at = at(page, capture);
     let open = view.capture(capture, &at);
     let at = Some(&at);
@@ -201,7 +203,8 @@ fn archived(page: &PageBody, capture: &CdxRow, view: ArchivedView) -> Markup {
             a.button.quiet href=(link::record(&capture.url, at)) download { "Download the record" }
         }
         @if shown {
-            (parts::frame(&capture.url, at))
+            (frame.show(&capture.url, at))
+            (frame.note())
         } @else if (300..400).contains(&capture.status) {
             p.callout { "This capture is a redirect to another URL." }
         } @else {

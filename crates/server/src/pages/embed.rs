@@ -3,9 +3,8 @@
 use archive::question::CdxRow;
 use axum::http::HeaderMap;
 use maud::{Markup, html};
-use replay::{Address, Modifier};
-use url::Url;
 
+use super::archived_frame;
 use crate::present;
 use crate::replay_origin::ReplayOrigin;
 use crate::state::State;
@@ -38,14 +37,7 @@ pub(super) fn part(state: &State, asked: &HeaderMap, capture: &CdxRow) -> Markup
 /// Returns the frame as text. The address has no key, so the replay origin adds the page that
 /// confines the document.
 fn snippet(replay: &ReplayOrigin, asked: &HeaderMap, capture: &CdxRow) -> Option<String> {
-    let mut url = Url::parse(&capture.url).ok()?;
-    url.set_fragment(None);
-    let address = Address {
-        key: String::new(),
-        time: capture.timestamp.clone(),
-        modifier: Modifier::None,
-        url: url.into(),
-    };
+    let address = archived_frame::address(capture)?;
     let origin = replay.origin(asked);
     let title = format!("Archived page: {}", present::clean(&capture.url));
     let frame = html! {

@@ -20,6 +20,18 @@ impl Html {
             markup,
         }
     }
+
+    /// Returns the response with the page, which may contain frames of `origin`.
+    pub(crate) fn with_frames_of(self, origin: &str) -> Response {
+        let mut response = self.into_response();
+        let policy = PAGE_POLICY.replace("frame-src 'self'", &format!("frame-src {origin}"));
+        if let Ok(policy) = HeaderValue::from_str(&policy) {
+            response
+                .headers_mut()
+                .insert(header::CONTENT_SECURITY_POLICY, policy);
+        }
+        response
+    }
 }
 
 impl IntoResponse for Html {

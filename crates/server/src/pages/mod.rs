@@ -5,6 +5,7 @@
 
 mod about;
 mod archived;
+mod archived_frame;
 mod assets;
 mod attachments;
 mod cache;

@@ -6,10 +6,12 @@ use archive::question::{
     Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody, PastVersionRow,
 };
 use axum::http::HeaderMap;
+use axum::response::{IntoResponse as _, Response};
 use maud::{Markup, html};
 
 use super::archived::ArchivedView;
-use super::html::{Context, Html, PageResult, optional};
+use super::archived_frame::ArchivedFrame;
+use super::html::{Context, Html, PageFailure, PageResult, optional};
 use super::{attachments, calendar, dated, embed, linking, links, parts, text};
 use crate::failure::Failure;
 use crate::query::Query;
@@ -24,7 +26,7 @@ const CAPTURES: usize = 12;
 /// Links of one direction: those shown, and their total.
 type Links = Option<(Vec<LinkRow>, u64)>;
 
-pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> PageResult {
+pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Result<Response, PageFailure> {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
@@ -45,7 +47,7 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Pa
     );
     let (page, inlinks, outlinks) = context.archive.ask_together(questions).await?;
     let Answer { epoch, body: page } = match page {
-        Err(error) if error.code == ErrorCode::NotFound => return Ok(unknown(&context, &url)),
+        Err(error) if error.code == ErrorCode::NotFound => return Ok(unknown(&context, &url).into_response()),
         page => page?,
     };
     let name = query.owned("capture");
@@ -60,7 +62,7 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Pa
         None if page.title.is_empty() => &page.url,
         None => &page.title,
     };
-    let frame = Frame {
+    let around = Frame {
         title,
         section: Section::None,
         parts: context.parts(),
@@ -73,10 +75,11 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Pa
         Some(dated) => Some(&dated.capture),
         None => page.current.as_ref(),
     };
-    let capture = capture.filter(|capture| view.replays(capture));
-    let embed = capture.map_or_else(Markup::default, |capture| embed::part(&context, &asked, capture));
+    let frame = ArchivedFrame::of(&context, &asked, capture);
+    let embed = capture.filter(|_| frame.is_replayed());
+    let embed = embed.map_or_else(Markup::default, |capture| embed::part(&context, &asked, capture));
     let content = match &dated {
-        Some(dated) => dated::content(&page, dated, at.as_deref(), view, &embed),
+        Some(dated) => dated::content(&page, dated, at.as_deref(), view, &frame, &embed),
         None => {
             let links = |links: LinksBody| (links.rows, links.total.unwrap_or(0));
             content(
@@ -84,11 +87,12 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Pa
                 &optional(inlinks).map(links),
                 &optional(outlinks).map(links),
                 view,
+                &frame,
                 &embed,
             )
         }
     };
-    Ok(Html::ok(frame.around(content)))
+    Ok(frame.answer(Html::ok(around.around(content))))
 }
 
 fn unknown(context: &State, url: &str) -> Html {
@@ -117,12 +121,19 @@ fn unknown(context: &State, url: &str) -> Html {
     }
 }
 
-fn content(page: &PageBody, inlinks: &Links, outlinks: &Links, view: ArchivedView, embed: &Markup) -> Markup {
+fn content(
+    page: &PageBody,
+    inlinks: &Links,
+    outlinks: &Links,
+    view: ArchivedView,
+    frame: &ArchivedFrame,
+    embed: &Markup,
+) -> Markup {
     html! {
         article.page {
             (head(page))
             @if page.captured {
-                (archived(page, view))
+                (archived(page, view, frame))
                 (embed)
                 div.with-aside.wide {
                     div.main-column {
@@ -189,7 +200,7 @@ fn head_facts(page: &PageBody) -> Vec<Markup> {
 }
 
 /// Shows the page itself: where it opens, when it was captured, and a small view of it.
-fn archived(page: &PageBody, view: ArchivedView) -> Markup {
+fn archived(page: &PageBody, view: ArchivedView, frame: &ArchivedFrame) -> Markup {
     let current = page.current.as_ref();
     let at = current.map(|current| dated::at(page, current));
     let at = at.as_ref();
@@ -216,8 +227,8 @@ fn archived(page: &PageBody, view: ArchivedView) -> Markup {
                 p { "This URL redirects to another one, which is listed under \u{201c}Links on this page\u{201d} unless it differs only in spelling." }
             }
             @if shown {
-                div.small-frame { (parts::frame(&page.url, at)) }
-                p.soft { "The frame shows the record alone: without scripts, and without images and styles from other records." }
+                div.small-frame { (frame.show(&page.url, at)) }
+                (frame.note())
             }
         }
     }

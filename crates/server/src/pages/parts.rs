@@ -195,8 +195,8 @@ pub(super) fn pager(first: Option<String>, next: Option<String>) -> Markup {
 /// leaves the frame.
 pub(super) fn frame(url: &str, at: Option<&At>) -> Markup {
     html! {
-        iframe sandbox="allow-top-navigation-by-user-activation" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
-            src=(link::sandbox(url, at)) {}
+        iframe sandbox="allow-top-navigation-by-user-activation" loading="lazy" referrerpolicy="no-referrer" tabindex="0"
+            title="Archived page, in a sandbox" src=(link::sandbox(url, at)) {}
     }
 }
 

@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use maud::{Markup, html};
 use replay::{Address, Modifier};
-use ui::{Frame, PAGE_POLICY, Section};
+use ui::{Frame, Section};
 use url::Url;
 
 use super::{find, frame, port};
@@ -64,14 +64,7 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
         (bar(&page, &calendar, &found.capture, &exact))
         (frame::element(&format!("{origin}{exact}"), "Archived page", replay.scripts()))
     };
-    let mut response = Html::ok(shown.around(content)).into_response();
-    let policy = PAGE_POLICY.replace("frame-src 'self'", &format!("frame-src {origin}"));
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
-        response
-            .headers_mut()
-            .insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
-    Ok(response)
+    Ok(Html::ok(shown.around(content)).with_frames_of(&origin))
 }
 
 /// Redirects to the capture of a similar URL, or shows links to nearby captures.

@@ -46,6 +46,15 @@ pub(super) fn element(src: &str, title: &str, scripts: Scripts) -> Markup {
     }
 }
 
+/// Returns a small frame that shows the archived page at `src` within a page of the archive. It has
+/// the name that links of archived pages open in, but not the class by which the bar's script finds
+/// its frame: a reader who follows a link stays on the page around this one.
+pub(crate) fn preview(src: &str, scripts: Scripts) -> Markup {
+    html! {
+        iframe name=(replay::FRAME_NAME) title="Archived page" sandbox=(policy::sandbox(scripts)) loading="lazy" tabindex="0" src=(src) {}
+    }
+}
+
 /// Returns a page that contains only the frame of an archived page.
 pub(super) fn alone(address: &Address, key: &str, scripts: Scripts) -> Response {
     let framed = Address {

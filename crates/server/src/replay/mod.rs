@@ -32,4 +32,5 @@ pub(crate) use bar::{redirect_to_address, show as bar};
 pub use check::{CheckedPage, CheckedPart, FoundPart, check_page};
 pub(crate) use completeness::show as check;
 pub(crate) use find::{can_replay, nearest};
+pub(crate) use frame::preview;
 pub(crate) use port::router;

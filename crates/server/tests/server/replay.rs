@@ -4,6 +4,7 @@ mod bar;
 mod crawls;
 mod embed;
 mod memento;
+mod preview;
 mod trap;
 
 use std::path::{Path, PathBuf};
@@ -124,6 +125,18 @@ fn first(scene: &Scene, path: &str, headers: &str) -> String {
         scene.server.address
     );
     scene.server.raw(request.as_bytes())
+}
+
+/// Enters a frame whose document has arrived. A frame that loads lazily may still be empty when the
+/// page around it has loaded.
+#[track_caller]
+fn enter_loaded(browser: &Browser, selector: &str) {
+    let arrived =
+        "return performance.getEntriesByType('resource').some((entry) => entry.initiatorType === 'iframe')";
+    wait_for(browser, "the document in the frame", || {
+        browser.script(arrived) == true
+    });
+    browser.enter_frame(Some(selector));
 }
 
 #[track_caller]

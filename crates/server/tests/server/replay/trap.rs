@@ -104,9 +104,18 @@ fn an_archived_page_reaches_neither_the_live_web_nor_the_archive() {
             "Content-Type: text/javascript\r\n\r\n",
         ),
     ]);
-    for place in [scene.server.address, scene.replay()] {
-        browser.go(&format!("http://{place}/replay/2014/http://hostile.example/"));
-        browser.enter_frame(Some("iframe.replay"));
+    let alone = "/replay/2014/http://hostile.example/";
+    for (place, path, frame) in [
+        (
+            scene.server.address,
+            "/page?url=http://hostile.example/",
+            ".small-frame iframe",
+        ),
+        (scene.server.address, alone, "iframe.replay"),
+        (scene.replay(), alone, "iframe.replay"),
+    ] {
+        browser.go(&format!("http://{place}{path}"));
+        enter_loaded(&browser, frame);
         wait_for(&browser, "the trial", || {
             browser
                 .script("return document.title")

@@ -1,0 +1,101 @@
+//! The frame that shows a capture on the page of its URL: the replayed page if the server has
+//! replay, otherwise the record alone in the sandbox.
+
+use archive::question::CdxRow;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse as _, Response};
+use maud::{Markup, html};
+use replay::{Address, Modifier, Scripts};
+use url::Url;
+
+use super::archived::ArchivedView;
+use super::html::Html;
+use super::parts;
+use crate::link::At;
+use crate::replay::preview;
+use crate::replay_origin::ReplayOrigin;
+use crate::state::State;
+
+/// How the page of a URL shows a capture.
+pub(super) enum ArchivedFrame {
+    /// As replay does, without the bar.
+    Replayed {
+        /// The replay origin, as the browser reaches it.
+        origin: String,
+        address: Address,
+        scripts: Scripts,
+    },
+    /// The record alone, in the sandbox.
+    RecordAlone,
+}
+
+impl ArchivedFrame {
+    /// Returns the frame of a capture for a browser that sent the headers `asked`.
+    pub(super) fn of(state: &State, asked: &HeaderMap, capture: Option<&CdxRow>) -> ArchivedFrame {
+        let capture = capture.filter(|capture| ArchivedView::of(state).replays(capture));
+        let replayed = state.replay_origin().zip(capture);
+        replayed
+            .and_then(|(replay, capture)| replayed_as(replay, asked, capture))
+            .unwrap_or(ArchivedFrame::RecordAlone)
+    }
+
+    /// Returns whether replay shows the capture.
+    pub(super) fn is_replayed(&self) -> bool {
+        matches!(self, ArchivedFrame::Replayed { .. })
+    }
+
+    /// Shows the frame. The sandbox finds its content by `url` and `at`.
+    pub(super) fn show(&self, url: &str, at: Option<&At>) -> Markup {
+        match self {
+            ArchivedFrame::Replayed {
+                origin,
+                address,
+                scripts,
+            } => preview(&format!("{origin}{address}"), *scripts),
+            ArchivedFrame::RecordAlone => parts::frame(url, at),
+        }
+    }
+
+    /// Says what a reader does not see in the frame.
+    pub(super) fn note(&self) -> Markup {
+        html! {
+            @if !self.is_replayed() {
+                p.soft { "The frame shows the record alone: without scripts, and without images and styles from other records." }
+            }
+        }
+    }
+
+    /// Returns the response with a page that contains this frame.
+    pub(super) fn answer(&self, page: Html) -> Response {
+        match self {
+            ArchivedFrame::Replayed { origin, .. } => page.with_frames_of(origin),
+            ArchivedFrame::RecordAlone => page.into_response(),
+        }
+    }
+}
+
+fn replayed_as(replay: &ReplayOrigin, asked: &HeaderMap, capture: &CdxRow) -> Option<ArchivedFrame> {
+    Some(ArchivedFrame::Replayed {
+        origin: replay.origin(asked),
+        // With the key, as in the frame below the bar: the document's own frames need it.
+        address: Address {
+            key: replay.key.clone(),
+            modifier: Modifier::Page,
+            ..address(capture)?
+        },
+        scripts: replay.scripts(),
+    })
+}
+
+/// Returns the address of a capture in replay, or `None` if its URL is not one of the web.
+pub(super) fn address(capture: &CdxRow) -> Option<Address> {
+    let mut url = Url::parse(&capture.url).ok()?;
+    // A fragment names a place in the page, and is not sent to servers.
+    url.set_fragment(None);
+    Some(Address {
+        key: String::new(),
+        time: capture.timestamp.clone(),
+        modifier: Modifier::None,
+        url: url.into(),
+    })
+}
