@@ -28,6 +28,9 @@ pub(crate) struct Identity {
     /// Whether the client is an administrator. Administrators are in the group [`access::ADMIN`],
     /// and rules can hide pages from them.
     pub(crate) is_admin: bool,
+    /// Groups of the same client at the replay origin, which ignores tokens and does not recognize
+    /// the owner.
+    pub(crate) replay_groups: Groups,
 }
 
 /// Whether the client is signed in, with a session cookie.
@@ -72,20 +75,33 @@ impl Authenticator {
     /// Returns the identity of the client. It is the public if the request says nothing.
     pub(crate) fn identify(&self, request: &Request) -> Result<Identity, Failure> {
         let headers = request.headers();
-        if let Some(token) = headers.get(header::AUTHORIZATION) {
-            let bearer = self.bearer_of_header(token)?;
-            return Ok(self.identity(bearer, SignedIn::No));
-        }
-        if let Some(token) = self.cookie(headers) {
-            return Ok(self.identity(self.bearer_of_token(token)?, SignedIn::Yes));
-        }
-        let is_admin = self.trusts_local_owner && is_of_owner(request);
+        let groups = self.groups_of_proxy(request);
+        let in_replay = TokenHolder {
+            groups: groups.clone(),
+            is_admin: false,
+        };
+        let replay_groups = self.identity(in_replay, SignedIn::No).groups;
+        let identity = if let Some(token) = headers.get(header::AUTHORIZATION) {
+            self.identity(self.bearer_of_header(token)?, SignedIn::No)
+        } else if let Some(token) = self.cookie(headers) {
+            self.identity(self.bearer_of_token(token)?, SignedIn::Yes)
+        } else {
+            let is_admin = self.trusts_local_owner && is_of_owner(request);
+            self.identity(TokenHolder { groups, is_admin }, SignedIn::No)
+        };
+        Ok(Identity {
+            replay_groups,
+            ..identity
+        })
+    }
+
+    /// Returns the groups that a trusted proxy names.
+    fn groups_of_proxy(&self, request: &Request) -> Groups {
         let peer = request.extensions().get::<Peer>();
         let trusted = self.header.as_ref();
         let trusted = trusted.filter(|header| peer.is_some_and(|Peer(peer)| header.is_from(peer.ip())));
-        let groups = trusted.map(|header| groups_in(headers, &header.name));
-        let groups = groups.unwrap_or_default();
-        Ok(self.identity(TokenHolder { groups, is_admin }, SignedIn::No))
+        let groups = trusted.map(|header| groups_in(request.headers(), &header.name));
+        groups.unwrap_or_default()
     }
 
     /// Returns the identity of a client whose groups are known.
@@ -99,6 +115,7 @@ impl Authenticator {
             },
             signed_in,
             is_admin,
+            ..Identity::default()
         }
     }
 

@@ -308,6 +308,13 @@ impl State {
         self.identity.is_admin
     }
 
+    /// Returns the archive as the replay origin shows it to this client, if it may hide more there.
+    pub(crate) fn seen_in_replay(&self) -> Option<ArchiveClient> {
+        let groups = &self.identity.replay_groups;
+        let may_differ = self.sight.has_rules && groups != self.groups();
+        may_differ.then(|| self.common.owner.seen_by(groups))
+    }
+
     /// Returns the groups of the client.
     pub(crate) fn groups(&self) -> &Groups {
         &self.identity.groups

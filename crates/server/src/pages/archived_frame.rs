@@ -11,8 +11,9 @@ use url::Url;
 use super::archived::ArchivedView;
 use super::html::Html;
 use super::parts;
+use crate::failure::Failure;
 use crate::link::At;
-use crate::replay::preview;
+use crate::replay::{HIDDEN_IN_REPLAY, is_shown, preview};
 use crate::replay_origin::ReplayOrigin;
 use crate::state::State;
 
@@ -27,16 +28,33 @@ pub(super) enum ArchivedFrame {
     },
     /// The record alone, in the sandbox.
     RecordAlone,
+    /// The same, because rules hide the capture at the replay origin, which ignores tokens.
+    HiddenInReplay,
 }
 
 impl ArchivedFrame {
     /// Returns the frame of a capture for a browser that sent the headers `asked`.
-    pub(super) fn of(state: &State, asked: &HeaderMap, capture: Option<&CdxRow>) -> ArchivedFrame {
+    pub(super) async fn of(
+        state: &State,
+        asked: &HeaderMap,
+        capture: Option<&CdxRow>,
+    ) -> Result<ArchivedFrame, Failure> {
         let capture = capture.filter(|capture| ArchivedView::of(state).replays(capture));
-        let replayed = state.replay_origin().zip(capture);
-        replayed
-            .and_then(|(replay, capture)| replayed_as(replay, asked, capture))
-            .unwrap_or(ArchivedFrame::RecordAlone)
+        let Some((replay, capture)) = state.replay_origin().zip(capture) else {
+            return Ok(ArchivedFrame::RecordAlone);
+        };
+        if !is_shown(state, capture).await? {
+            return Ok(ArchivedFrame::HiddenInReplay);
+        }
+        Ok(replayed_as(replay, asked, capture).unwrap_or(ArchivedFrame::RecordAlone))
+    }
+
+    /// Returns where the capture opens, if other captures open in `view`.
+    pub(super) fn view(&self, view: ArchivedView) -> ArchivedView {
+        match self {
+            ArchivedFrame::HiddenInReplay => ArchivedView::Sandbox,
+            ArchivedFrame::Replayed { .. } | ArchivedFrame::RecordAlone => view,
+        }
     }
 
     /// Returns whether replay shows the capture.
@@ -52,7 +70,14 @@ impl ArchivedFrame {
                 address,
                 scripts,
             } => preview(&format!("{origin}{address}"), *scripts),
-            ArchivedFrame::RecordAlone => parts::frame(url, at),
+            ArchivedFrame::RecordAlone | ArchivedFrame::HiddenInReplay => parts::frame(url, at),
+        }
+    }
+
+    /// Says why replay does not show a capture that the reader may see.
+    pub(super) fn notice(&self) -> Markup {
+        html! {
+            @if let ArchivedFrame::HiddenInReplay = self { p.callout { (HIDDEN_IN_REPLAY) } }
         }
     }
 
@@ -69,7 +94,7 @@ impl ArchivedFrame {
     pub(super) fn answer(&self, page: Html) -> Response {
         match self {
             ArchivedFrame::Replayed { origin, .. } => page.with_frames_of(origin),
-            ArchivedFrame::RecordAlone => page.into_response(),
+            ArchivedFrame::RecordAlone | ArchivedFrame::HiddenInReplay => page.into_response(),
         }
     }
 }

@@ -191,6 +191,7 @@ pub(super) fn neighbours(page: &PageBody, capture: &CdxRow) -> Markup {
 
 fn archived(page: &PageBody, capture: &CdxRow, view: ArchivedView, frame: &ArchivedFrame) -> Markup {
     let at = at(page, capture);
+    let view = frame.view(view);
     let open = view.capture(capture, &at);
     let at = Some(&at);
     let shown = sandbox::worth_showing(capture.status, &capture.mime, capture.kind);
@@ -202,6 +203,7 @@ fn archived(page: &PageBody, capture: &CdxRow, view: ArchivedView, frame: &Archi
             }
             a.button.quiet href=(link::record(&capture.url, at)) download { "Download the record" }
         }
+        (frame.notice())
         @if shown {
             (frame.show(&capture.url, at))
             (frame.note())

@@ -75,7 +75,7 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Re
         Some(dated) => Some(&dated.capture),
         None => page.current.as_ref(),
     };
-    let frame = ArchivedFrame::of(&context, &asked, capture);
+    let frame = ArchivedFrame::of(&context, &asked, capture).await?;
     let embed = capture.filter(|_| frame.is_replayed());
     let embed = embed.map_or_else(Markup::default, |capture| embed::part(&context, &asked, capture));
     let content = match &dated {
@@ -204,6 +204,7 @@ fn archived(page: &PageBody, view: ArchivedView, frame: &ArchivedFrame) -> Marku
     let current = page.current.as_ref();
     let at = current.map(|current| dated::at(page, current));
     let at = at.as_ref();
+    let view = frame.view(view);
     let open = current
         .zip(at)
         .and_then(|(current, at)| view.capture(current, at));
@@ -220,6 +221,7 @@ fn archived(page: &PageBody, view: ArchivedView, frame: &ArchivedFrame) -> Marku
                     }
                     a.button.quiet href=(link::record(&page.url, at)) download { "Download the record" }
                 }
+                (frame.notice())
             }
             @if let Some(current) = current { (dated::neighbours(page, current)) }
             (calendar::strip(&page.url, &page.captures, page.fetch_time.as_deref()))

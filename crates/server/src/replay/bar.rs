@@ -16,7 +16,12 @@ use crate::link::{self, At};
 use crate::pages::{Html, PageFailure, calendar, parts};
 use crate::present;
 use crate::query::Query;
+use crate::sandbox;
 use crate::state::{Context, State};
+
+/// Why a page that the client may see is not replayed.
+pub(crate) const HIDDEN_IN_REPLAY: &str = "Access rules hide this page from the public. Replay shows only what the \
+    public may see, because it runs archived scripts and so accepts no sign-in.";
 
 /// Shows the page of a capture, or nearby captures if the URL was not captured.
 pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Response, PageFailure> {
@@ -36,6 +41,9 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
         Err(failure) => return Err(failure.into()),
     };
     let found = find::nearest(&state.archive, &address.url, &address.time).await?;
+    if !find::is_shown(&state, &found.capture).await? {
+        return Ok(hidden(&state, &found.capture).into_response());
+    }
     let calendar = Calendar {
         url: address.url.clone(),
         around: Some(found.capture.timestamp.clone()),
@@ -61,7 +69,7 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
         epoch: None,
     };
     let content = html! {
-        (bar(&page, &calendar, &found.capture, &exact))
+        (bar(&state, &page, &calendar, (&found.capture, &exact)))
         (frame::element(&format!("{origin}{exact}"), "Archived page", replay.scripts()))
     };
     Ok(Html::ok(shown.around(content)).with_frames_of(&origin))
@@ -117,15 +125,24 @@ pub(crate) async fn redirect_to_address(Context(_): Context, query: Query) -> Re
     Ok((StatusCode::FOUND, [(header::LOCATION, location)]).into_response())
 }
 
-fn bar(page: &PageBody, calendar: &CalendarBody, capture: &CdxRow, shown: &Address) -> Markup {
+fn bar(
+    state: &State,
+    page: &PageBody,
+    calendar: &CalendarBody,
+    (capture, shown): (&CdxRow, &Address),
+) -> Markup {
     let at = At::exactly(capture);
+    let mut facts = facts(page, calendar, capture);
+    if state.seen_in_replay().is_some() {
+        facts.push(html! { "shown without your access rights: restricted parts are missing" });
+    }
     html! {
         div.replay-bar {
             h1.hidden { "Archived page " (parts::url_text(&capture.url)) }
             (neighbours(calendar, &shown.url))
             details {
                 summary { (parts::time(&capture.fetch_time)) " \u{b7} " (parts::url_text(&capture.url)) }
-                (parts::facts(&facts(page, calendar, capture)))
+                (parts::facts(&facts))
                 (calendar::strip_and_days(&page.url, calendar, &capture.timestamp, |time| link::replay(&shown.url, time)))
                 p.actions {
                     a.button.quiet data-in-place=".whole" href=(link::replay_check(&capture.url, &capture.timestamp)) { "Check completeness" }
@@ -158,6 +175,35 @@ fn neighbours(calendar: &CalendarBody, url: &str) -> Markup {
             @if let Some(near) = &calendar.later { a rel="next" href=(link::replay(url, &near.timestamp)) { "Later" (time(near)) " \u{2192}" } }
         }
     }
+}
+
+/// Shows that the replay origin does not show a capture, and where the client can see it.
+fn hidden(state: &State, capture: &CdxRow) -> Html {
+    let at = At::exactly(capture);
+    let frame = Frame {
+        title: "Not shown in replay",
+        section: Section::None,
+        parts: state.parts(),
+        viewer: state.viewer(),
+        query: "",
+        epoch: None,
+    };
+    let in_sandbox = sandbox::worth_showing(capture.status, &capture.mime, capture.kind);
+    let content = parts::only(
+        "Replay does not show this page",
+        html! {
+            p { (parts::url_text(&capture.url)) }
+            p { (HIDDEN_IN_REPLAY) }
+            p {
+                @if in_sandbox {
+                    a.button href=(link::sandbox(&capture.url, Some(&at))) rel="noopener" target="_blank" { "Open in the sandbox" } " "
+                }
+                a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Download the record" }
+                " " a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
+            }
+        },
+    );
+    Html::ok(frame.around(content))
 }
 
 /// Shows that a URL was not captured, with links to nearby captures.

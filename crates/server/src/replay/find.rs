@@ -1,12 +1,14 @@
 //! Finds the capture that an address refers to.
 
 use archive::question::{CaptureKind, CdxQuestion, CdxRow, Record, RecordBody};
+use axum::http::StatusCode;
 use cdx::{MatchType, Order};
 
 use super::content::{self, OpenContent};
 use crate::archive_client::ArchiveClient;
 use crate::failure::Failure;
 use crate::record;
+use crate::state::State;
 
 /// Maximum number of captures near the time that are searched for one that can be shown.
 const NEAR_MAX: usize = 50;
@@ -18,6 +20,22 @@ pub(crate) fn can_replay(kind: CaptureKind) -> bool {
         kind,
         CaptureKind::Wat | CaptureKind::Wet | CaptureKind::Conversion
     )
+}
+
+/// Returns whether rules let the replay origin show a capture that the client may see. The origin
+/// ignores tokens, so it may hide more than the archive's pages.
+///
+/// # Errors
+/// If the rules or the index cannot be read.
+pub(crate) async fn is_shown(state: &State, capture: &CdxRow) -> Result<bool, Failure> {
+    let Some(archive) = state.seen_in_replay() else {
+        return Ok(true);
+    };
+    match record::locate(&archive, capture.url.clone(), None, Some(capture.name())).await {
+        Ok(_) => Ok(true),
+        Err(failure) if failure.status == StatusCode::NOT_FOUND => Ok(false),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Returns the capture of `url` nearest to `time`, or the newest one.

@@ -11,7 +11,7 @@
 //!   a page of this origin ([`frame`]), which keeps the document in the archive.
 //! - The replay origin serves only captures: no API and no pages of the archive. It accepts no
 //!   cookies and no tokens, so it shows what the public may see, or what the groups named by a
-//!   proxy may see.
+//!   proxy may see. Pages on the main port say which captures it does not show ([`is_shown`]).
 
 mod answer;
 mod bar;
@@ -28,9 +28,9 @@ mod posted;
 mod request;
 
 pub(crate) use answer::FUZZY;
-pub(crate) use bar::{redirect_to_address, show as bar};
+pub(crate) use bar::{HIDDEN_IN_REPLAY, redirect_to_address, show as bar};
 pub use check::{CheckedPage, CheckedPart, FoundPart, check_page};
 pub(crate) use completeness::show as check;
-pub(crate) use find::{can_replay, nearest};
+pub(crate) use find::{can_replay, is_shown, nearest};
 pub(crate) use frame::preview;
 pub(crate) use port::router;

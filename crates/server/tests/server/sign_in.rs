@@ -13,7 +13,7 @@ use crate::driver::Browser;
 use crate::fake::{Reply, get, send};
 use crate::loaded::load;
 use crate::port::{Running, exchange, with_replay};
-use crate::rights::{SECRET, TwoHosts, WORD};
+use crate::rights::{OPEN, SECRET, TwoHosts, WORD};
 use crate::web;
 
 /// Returns an archive with pages only for staff, a token of staff, and a router.
@@ -50,20 +50,67 @@ fn kept(reply: &Reply) -> String {
     pair.to_owned()
 }
 
+/// Returns a server with a replay origin over the archive.
+fn with_replay_origin(place: &TwoHosts) -> Running {
+    let settings = ServerSettings {
+        replay: with_replay().replay,
+        ..place.settings("10.0.0.0/8")
+    };
+    Running::start_over(place.archive.clone(), settings)
+}
+
+fn asked(address: SocketAddr, path: &str, header: &str) -> String {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{header}\r\n");
+    exchange(address, request.as_bytes())
+}
+
+/// A reader who is signed in sees a restricted page in the sandbox, and reads why it is not
+/// replayed.
+#[test]
+fn a_page_that_only_the_reader_may_see_is_not_replayed_and_says_so() {
+    let (place, token, _) = scene();
+    let running = with_replay_origin(&place);
+    let cookie = format!("Cookie: weft_token={token}\r\n");
+    let sandbox = "href=\"/sandbox/content?url=http%3A%2F%2Fsecret.org%2Fpage";
+    for path in [
+        format!("/page?url={SECRET}"),
+        format!("/page?url={SECRET}&at=2014"),
+        format!("/replay/20140311100000/{SECRET}"),
+    ] {
+        let shown = asked(running.address, &path, &cookie);
+        assert!(shown.starts_with("HTTP/1.1 200"), "{path}: {shown}");
+        for part in ["Access rules hide this page", sandbox, "href=\"/record?url="] {
+            assert!(shown.contains(part), "{path} has no {part}: {shown}");
+        }
+        assert!(
+            !shown.contains("mp_/") && !shown.contains("Embed<"),
+            "{path}: {shown}"
+        );
+        let public = asked(running.address, &path, "");
+        assert!(
+            !public.contains("Access rules") && !public.contains(WORD),
+            "{path}: {public}"
+        );
+    }
+    // What the public may see is replayed. The bar says that restricted parts are missing.
+    let partly = "without your access rights";
+    for (path, header, part) in [
+        (format!("/page?url={OPEN}"), &*cookie, "mp_/http://open.org/page"),
+        (format!("/replay/20140311100000/{OPEN}"), &*cookie, partly),
+        (format!("/replay/20140311100000/{OPEN}"), "", "mp_/"),
+    ] {
+        let shown = asked(running.address, &path, header);
+        assert!(shown.contains(part), "{path} has no {part}: {shown}");
+        assert_eq!(shown.contains(partly), part == partly, "{path}: {shown}");
+    }
+}
+
 /// Scripts of archived pages run at the replay origin, and must not act as the reader who is signed
 /// in at the archive.
 #[test]
 fn the_replay_origin_takes_no_cookie_and_no_token() {
     let (place, token, _) = scene();
-    let settings = ServerSettings {
-        replay: with_replay().replay,
-        ..place.settings("10.0.0.0/8")
-    };
-    let running = Running::start_over(place.archive.clone(), settings);
-    let asked = |address: SocketAddr, path: &str, header: &str| {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{header}\r\n");
-        exchange(address, request.as_bytes())
-    };
+    let running = with_replay_origin(&place);
     let replay = running.replay.expect("a replay origin");
     let page = format!("/replay/20140311100000mp_/{SECRET}");
     let check = format!("/replay-check?url={SECRET}");
