@@ -57,6 +57,7 @@ const READER_ROUTES: [&str; 55] = [
     "/search.atom",
     "/api/v1/trends",
     "/api/v1/report",
+    "/api/v1/collections",
     "/api/v1/page",
     "/api/v1/attachments",
     "/api/v1/calendar",

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use access::Groups;
 use archive::question::{
-    AccessScope, Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder,
-    Domains, Inlinks, LinkCounts, LinkFilter, LinkGrouping, LoadRequest, MatchType, Outlinks, Page, PageText,
-    Question, Record, SearchOrder, SearchQuestion, Suggest, Top, Trends,
+    AccessScope, Body, CdxBlocksQuestion, CdxQuestion, Collections, ConcordanceQuestion, Diff, Domain,
+    DomainOrder, Domains, Inlinks, LinkCounts, LinkFilter, LinkGrouping, LoadRequest, MatchType, Outlinks,
+    Page, PageText, Question, Record, SearchOrder, SearchQuestion, Suggest, Top, Trends,
 };
 use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
 use cdx::{Collapse, Field, Order};
@@ -568,6 +568,13 @@ fn searches(name: &str) -> Vec<Question> {
     (0..QUERIES).map(|_| query()).chain([trends]).collect()
 }
 
+/// Asks for the collections, by all captures and by some. An owner is also told of inputs without
+/// captures, so the answers of owners are not compared with those of others.
+fn collections() -> Vec<Question> {
+    let of = |captures_max| Collections { captures_max }.into();
+    [None, Some(5)].into_iter().map(of).collect()
+}
+
 /// Prefixes of all words, alone and after others.
 fn suggestions() -> Vec<Question> {
     let words: Vec<&str> = WORDS.iter().chain(&SECRETS).copied().collect();
@@ -686,7 +693,7 @@ fn check(pair: &Pair, name: &str, rules: &str) {
     let of_many = many.seen_by(Groups::public());
     let lower_of_few = few.seen_by(Groups::listed("unheard-of"));
     let staff = many.seen_by(Groups::listed("staff"));
-    let searches = searches(name);
+    let searches = [searches(name), collections()].concat();
     let found = answers(&of_many, questions);
     compare(name, questions, &found, &answers(&lower_of_few, questions));
     // The answers are also right, not only equal: the archive without hidden captures shows the

@@ -2,7 +2,7 @@
 //! from it.
 
 use archive::question::{
-    Attachments, CONTEXT_WORDS, Calendar, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder,
+    Attachments, CONTEXT_WORDS, Calendar, CdxQuestion, Collections, ConcordanceQuestion, Diff, Domain, DomainOrder,
     Domains, Inlinks, Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, LinkCounts, LinkFilter, ListedPages,
     MatchType, Outlinks, Page, Quarantine, Question, Record, Report, Rights, SearchQuestion, Stages, Status,
     Suggest, Takedowns, Top, Trends,
@@ -212,6 +212,20 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                     from: a.owned("from"),
                     to: a.owned("to"),
                     collection: a.owned("collection"),
+                    captures_max: Some(REPORT_CAPTURES_MAX),
+                }))
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/collections",
+        summary: "The collections with their inputs, captures and times; reads at most 500,000 captures",
+        parameters: &[],
+        serves: Serves::Answer {
+            answer: "collections",
+            question: |_| {
+                Ok(Question::Collections(Collections {
                     captures_max: Some(REPORT_CAPTURES_MAX),
                 }))
             },

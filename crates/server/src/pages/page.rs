@@ -11,7 +11,7 @@ use maud::{Markup, html};
 
 use super::archived::ArchivedView;
 use super::archived_frame::ArchivedFrame;
-use super::html::{Context, Html, PageFailure, PageResult, optional};
+use super::html::{Context, Html, PageFailure, optional};
 use super::{attachments, calendar, dated, embed, linking, links, parts, text};
 use crate::failure::Failure;
 use crate::query::Query;

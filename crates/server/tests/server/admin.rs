@@ -63,6 +63,7 @@ const ROUTES: &[(&str, &str, Audience)] = &[
     ("GET", "/api/v1/suggest", Everybody),
     ("GET", "/api/v1/trends", Everybody),
     ("GET", "/api/v1/report", Everybody),
+    ("GET", "/api/v1/collections", Everybody),
     ("GET", "/api/v1/diff", Everybody),
     ("GET", "/api/v1/page", Everybody),
     ("GET", "/api/v1/attachments", Everybody),

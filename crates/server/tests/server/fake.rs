@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use access::Groups;
 use archive::question::{
-    AccessScopeBody, Answer, Body, CdxBlocksBody, CdxBody, CollectionRow, CollectionsBody, GraphEdge,
-    GraphPartBody, Question, SearchBody,
+    AccessScopeBody, Answer, Body, CdxBlocksBody, CdxBody, GraphEdge, GraphPartBody, Question, SearchBody,
 };
 use archive::{AskError, ErrorCode};
 use axum::Router;
@@ -98,13 +97,7 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
             body: Body::CdxBlocks(CdxBlocksBody { ends, next }),
         });
     }
-    // Only pages ask for collections and for a part of a graph, so these are not documented.
-    if let Question::Collections(_) = question {
-        return Ok(Answer {
-            epoch: 12,
-            body: Body::Collections(the_collections()),
-        });
-    }
+    // Only pages ask for a part of a graph, so it is not documented.
     if let Question::GraphPart(_) = question {
         return Ok(Answer {
             epoch: 12,
@@ -148,21 +141,6 @@ fn a_graph() -> GraphPartBody {
             edge("example.com", "example.com", 2),
         ],
         next: None,
-    }
-}
-
-/// Returns a collection, and inputs without one.
-fn the_collections() -> CollectionsBody {
-    let row = |name: &str, captures| CollectionRow {
-        name: name.into(),
-        inputs: 2,
-        captures,
-        fetch_time_first: Some("2012-05-03T10:20:30.000Z".into()),
-        fetch_time_last: Some("2014-01-26T20:06:24.000Z".into()),
-    };
-    CollectionsBody {
-        rows: vec![row("", 3), row("local <b>news", 1_234)],
-        complete: false,
     }
 }
 

@@ -150,6 +150,7 @@ pub(crate) fn addresses() -> Vec<String> {
         "/report",
         "/report?from=2010",
         "/api/v1/report",
+        "/api/v1/collections",
         "/graph?by=host&from=2010&nodes=100",
         "/domain?name=secret.org",
         "/ranking",

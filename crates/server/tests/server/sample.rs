@@ -108,6 +108,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
             }),
         ),
         ("report", Body::Report(report())),
+        ("collections", Body::Collections(collections())),
         (
             "suggestions",
             Body::Suggestions(SuggestionsBody {
@@ -142,6 +143,21 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
         .into_iter()
         .map(|(name, body)| (name, Answer { epoch: 12, body }))
         .collect()
+}
+
+/// Returns a collection, and inputs without one.
+fn collections() -> CollectionsBody {
+    let row = |name: &str, captures| CollectionRow {
+        name: name.into(),
+        inputs: 2,
+        captures,
+        fetch_time_first: Some("2012-05-03T10:20:30.000Z".into()),
+        fetch_time_last: Some("2014-01-26T20:06:24.000Z".into()),
+    };
+    CollectionsBody {
+        rows: vec![row("", 3), row("local <b>news", 1_234)],
+        complete: false,
+    }
 }
 
 fn report() -> ReportBody {
