@@ -182,6 +182,24 @@ impl<A: Ask, B: Ask, C: Ask> Together<3> for (A, B, C) {
     }
 }
 
+impl<A: Ask, B: Ask, C: Ask, D: Ask> Together<4> for (A, B, C, D) {
+    type Answers = (
+        Outcome<A::Answer>,
+        Outcome<B::Answer>,
+        Outcome<C::Answer>,
+        Outcome<D::Answer>,
+    );
+
+    fn any(self) -> [Question; 4] {
+        [self.0.into(), self.1.into(), self.2.into(), self.3.into()]
+    }
+
+    fn typed([a, b, c, d]: [Outcome<Body>; 4]) -> Self::Answers {
+        let (a, b, c) = <(A, B, C)>::typed([a, b, c]);
+        (a, b, c, d.and_then(Answer::to::<D>))
+    }
+}
+
 fn ask_measured(source: &dyn Answers, question: &Question, counters: &Counters) -> Result<Answer, AskError> {
     let begun = system::now();
     let answer = source.ask(question);

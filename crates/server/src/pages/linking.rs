@@ -1,8 +1,8 @@
-//! Links to a page, grouped by the domain that they come from.
+//! Links to a page, counted by the domain that they come from, each domain with some of its links.
 
 use std::cmp::Reverse;
 
-use archive::question::LinkRow;
+use archive::question::{Inlinks, LinkCountRow, LinkCounts, LinkCountsBody, LinkGrouping, LinkRow};
 use maud::{Markup, html};
 
 use super::archived::ArchivedView;
@@ -10,75 +10,99 @@ use super::links::{self, Side};
 use super::parts;
 use crate::{link, present};
 
-/// Number of links that are grouped.
-pub(super) const LINKS: usize = 200;
+/// Number of links that are read for their anchors.
+const LINKS: usize = 200;
 /// Maximum number of domains shown.
 const DOMAINS: usize = 12;
-/// Number of links of a domain that are shown without a click.
-const LINKS_OPEN: usize = 3;
+/// Maximum number of links shown of a domain.
+const LINKS_OF_DOMAIN: usize = 3;
+
+/// The links to a page.
+pub(super) struct Linking {
+    /// The first links, sorted by the key of their source.
+    pub(super) rows: Vec<LinkRow>,
+    /// Number of links of each domain.
+    pub(super) counts: LinkCountsBody,
+    /// Number of all links.
+    pub(super) total: u64,
+}
 
 /// The links from one domain.
 struct Group<'a> {
-    domain: String,
+    counted: &'a LinkCountRow,
+    /// Those that are among the first links.
     links: &'a [LinkRow],
 }
 
-impl Group<'_> {
-    /// Returns whether the links come from other domains than the page's.
-    fn is_external(&self) -> bool {
-        self.links.iter().any(|row| row.external)
+/// Returns the questions whose answers are a [`Linking`].
+pub(super) fn questions(url: &str) -> (Inlinks, LinkCounts) {
+    let links = Inlinks {
+        url: url.to_owned(),
+        limit: LINKS,
+        ..Inlinks::default()
+    };
+    let by = LinkGrouping::Domain;
+    (links.clone(), LinkCounts { links, by })
+}
+
+impl Linking {
+    /// Returns the domains that are shown: other domains than the page's first, then those with the
+    /// most links.
+    fn by_domain(&self) -> Vec<Group<'_>> {
+        let mut counts: Vec<&LinkCountRow> = self.counts.rows.iter().collect();
+        // They are sorted by the number of links, and equal ones keep their order.
+        counts.sort_by_key(|counted| Reverse(counted.links_external > 0));
+        let shown = counts.into_iter().take(DOMAINS);
+        shown
+            .map(|counted| Group {
+                counted,
+                links: self.links_of(counted),
+            })
+            .collect()
+    }
+
+    fn links_of(&self, counted: &LinkCountRow) -> &[LinkRow] {
+        let mut groups = self
+            .rows
+            .chunk_by(|a, b| urlkey::same_domain(&a.source_key, &b.source_key));
+        let is_counted = |row: &LinkRow| urlkey::domain_of_key(&row.source_key) == counted.value;
+        let found = groups.find(|links| links.first().is_some_and(is_counted));
+        found.unwrap_or_default()
     }
 }
 
-/// Groups links, which are sorted by the key of their source. Other domains come first, then those
-/// with the most links.
-fn by_domain(rows: &[LinkRow]) -> Vec<Group<'_>> {
-    let domain = |row: &LinkRow| urlkey::domain_key_of_key(&row.source_key).to_owned();
-    let groups = rows.chunk_by(|a, b| domain(a) == domain(b));
-    let mut groups: Vec<Group<'_>> = groups
-        .map(|links| Group {
-            domain: links.first().map(name).unwrap_or_default(),
-            links,
-        })
-        .collect();
-    groups.sort_by_key(|group| (Reverse(group.is_external()), Reverse(group.links.len())));
-    groups
-}
-
-/// Returns the domain of a link's source, or its key if the key has no domain.
-fn name(row: &LinkRow) -> String {
-    match urlkey::domain_of_key(&row.source_key) {
-        domain if domain.is_empty() => row.source_key.clone(),
-        domain => domain,
-    }
-}
-
-/// Shows links by domain, each with its anchor. `total` is the number of all links.
-pub(super) fn list(rows: &[LinkRow], total: u64, view: ArchivedView) -> Markup {
-    let groups = by_domain(rows);
-    let more = groups.len().saturating_sub(DOMAINS) as u64;
+/// Shows the links to `url` by domain, with anchors.
+pub(super) fn list(url: &str, linking: &Linking, view: ArchivedView) -> Markup {
+    let more = linking.counts.rows.len().saturating_sub(DOMAINS) as u64;
+    let all = link::with("/page/inlinks", &[("url", Some(url)), ("by", Some("domain"))]);
     html! {
-        @if total > rows.len() as u64 {
-            p.soft { "The first " (present::count(rows.len() as u64)) " of " (present::count(total)) " links in the order of URLs, by domain." }
+        @if linking.counts.next.is_some() {
+            p.soft {
+                "By domain: the first " (present::count(linking.counts.links)) " of " (present::count(linking.total))
+                " links, in the order of URLs."
+            }
         }
-        ul.linking { @for group in groups.iter().take(DOMAINS) { li { (one(group, view)) } } }
-        @if more > 0 { p.soft { "and " (present::counted(more, "more domain", "more domains")) } }
+        ul.linking { @for group in linking.by_domain() { li { (one(url, &group, view)) } } }
+        @if more > 0 { p { a.more href=(all) { (present::counted(more, "more domain", "more domains")) } } }
     }
 }
 
-fn one(group: &Group<'_>, view: ArchivedView) -> Markup {
-    let (open, folded) = group.links.split_at(group.links.len().min(LINKS_OPEN));
+fn one(url: &str, group: &Group<'_>, view: ArchivedView) -> Markup {
+    let domain = group.counted.value.as_str();
+    let shown = group.links.get(..LINKS_OF_DOMAIN).unwrap_or(group.links);
+    let more = group.counted.links.saturating_sub(shown.len() as u64);
+    let all = link::with(
+        "/page/inlinks",
+        &[("url", Some(url)), ("from_domain", Some(domain))],
+    );
     html! {
         p.from {
-            a href=(link::domain(&group.domain)) { (parts::url_text(&group.domain)) }
-            span.amount { (present::counted(group.links.len() as u64, "link", "links")) }
+            @if domain.is_empty() { span.soft { "no domain" } } @else { a href=(link::domain(domain)) { (parts::url_text(domain)) } }
+            span.amount { (present::counted(group.counted.links, "link", "links")) }
         }
-        (links::list(open, Side::Source, view))
-        @if !folded.is_empty() {
-            details {
-                summary { (present::counted(folded.len() as u64, "more link", "more links")) " of this domain" }
-                (links::list(folded, Side::Source, view))
-            }
+        @if !shown.is_empty() { (links::list(shown, Side::Source, view)) }
+        @if more > 0 && !domain.is_empty() {
+            p { a.more href=(all) { "All links of this domain" span.hidden { " " (parts::url_text(domain)) } } }
         }
     }
 }
@@ -87,47 +111,77 @@ fn one(group: &Group<'_>, view: ArchivedView) -> Markup {
 mod tests {
     use super::*;
 
-    fn row(source_key: &str, external: bool) -> LinkRow {
+    fn row(source_key: &str) -> LinkRow {
         LinkRow {
             source_key: source_key.into(),
             source_url: format!("http://{source_key}/"),
             anchor: format!("anchor of {source_key}"),
-            external,
             ..LinkRow::default()
         }
     }
 
-    #[test]
-    fn other_domains_come_first_then_those_with_most_links() {
-        let rows = [
-            row("com,a)/", true),
-            row("com,own)/1", false),
-            row("com,own)/2", false),
-            row("com,own)/3", false),
-            row("org,b)/1", true),
-            row("org,b,www)/2", true),
-        ];
-        let groups = by_domain(&rows);
-        let shown: Vec<_> = groups
-            .iter()
-            .map(|group| (group.domain.as_str(), group.links.len()))
-            .collect();
-        assert_eq!(shown, [("b.org", 2), ("a.com", 1), ("own.com", 3)]);
+    fn linking(counts: &[(&str, u64, u64)], keys: &[&str]) -> Linking {
+        let counted = |(domain, links, links_external): &(&str, u64, u64)| LinkCountRow {
+            value: (*domain).to_owned(),
+            links: *links,
+            links_external: *links_external,
+            ..LinkCountRow::default()
+        };
+        Linking {
+            rows: keys.iter().map(|key| row(key)).collect(),
+            counts: LinkCountsBody {
+                rows: counts.iter().map(counted).collect(),
+                links: 10_000,
+                next: None,
+            },
+            total: 12_000,
+        }
+    }
+
+    fn shown(linking: &Linking) -> String {
+        list("http://own.com/", linking, ArchivedView::Sandbox).into_string()
     }
 
     #[test]
-    fn many_links_of_a_domain_are_folded_and_parts_are_named() {
-        let rows: Vec<_> = (0..5).map(|n| row(&format!("com,a)/{n}"), true)).collect();
-        let html = list(&rows, 5, ArchivedView::Sandbox).into_string();
-        assert!(html.contains("2 more links of this domain"), "{html}");
+    fn other_domains_come_first_and_have_their_links() {
+        let counts = [("own.com", 30, 0), ("b.org", 7, 7), ("z.net", 2, 2)];
+        let keys = ["com,own)/1", "org,b)/1", "org,b,www)/2"];
+        let linking = linking(&counts, &keys);
+        let groups: Vec<_> = linking
+            .by_domain()
+            .iter()
+            .map(|group| (group.counted.value.as_str(), group.links.len()))
+            .collect();
+        assert_eq!(groups, [("b.org", 2), ("z.net", 0), ("own.com", 1)]);
+    }
+
+    #[test]
+    fn what_is_not_shown_is_counted_and_a_click_away() {
+        let keys: Vec<String> = (0..5).map(|n| format!("com,a)/{n}")).collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let mut few = linking(&[("a.com", 5, 5)], &keys);
+        let html = shown(&few);
+        let all = "/page/inlinks?url=http%3A%2F%2Fown.com%2F&amp;from_domain=a.com";
+        assert!(html.contains(all) && html.contains("5 links"), "{html}");
         assert!(
-            html.contains("anchor of com,a)/4") && !html.contains("The first"),
+            html.contains("anchor of com,a)/2") && !html.contains("anchor of com,a)/3"),
             "{html}"
         );
-        let html = list(&rows, 1_000, ArchivedView::Sandbox).into_string();
-        assert!(html.contains("The first 5 of 1,000 links"), "{html}");
-        let rows: Vec<_> = (0..20).map(|n| row(&format!("com,a{n})/"), true)).collect();
-        let html = list(&rows, 20, ArchivedView::Sandbox).into_string();
-        assert!(html.contains("and 8 more domains"), "{html}");
+        assert!(!html.contains("By domain:"), "{html}");
+        few.counts.next = Some("x".into());
+        let html = shown(&few);
+        assert!(html.contains("the first 10,000 of 12,000 links"), "{html}");
+        few.counts.rows = vec![
+            LinkCountRow {
+                links: 1,
+                ..LinkCountRow::default()
+            };
+            20
+        ];
+        let html = shown(&few);
+        assert!(
+            html.contains("8 more domains") && html.contains("no domain"),
+            "{html}"
+        );
     }
 }

@@ -34,6 +34,8 @@ struct Selection {
     at: Option<String>,
     ever: bool,
     external: bool,
+    /// Only links from this domain.
+    from_domain: Option<String>,
     by: Option<LinkGrouping>,
     after: Option<String>,
 }
@@ -45,6 +47,7 @@ impl Selection {
             at: query.moment("at")?,
             ever: query.get("ever") == Some("1"),
             external: query.get("external") == Some("1"),
+            from_domain: query.owned("from_domain"),
             by: query.get("by").and_then(|by| by.parse().ok()),
             after: query.owned("after"),
         })
@@ -62,6 +65,7 @@ impl Selection {
             ..Inlinks::default()
         };
         question.filter.external = self.external;
+        question.filter.from_domain.clone_from(&self.from_domain);
         question
     }
 
@@ -77,6 +81,7 @@ impl Selection {
             ("at", self.at.as_deref()),
             ("ever", self.ever.then_some("1")),
             ("external", self.external.then_some("1")),
+            ("from_domain", self.from_domain.as_deref()),
         ]
     }
 
@@ -175,6 +180,9 @@ fn head(selection: &Selection, total: Option<u64>) -> Markup {
             h1 { "In-links" @if let Some(total) = total { span.amount { (present::count(total)) } } }
             p.where { "to "
                 @if selection.is_of_one() { (parts::url_link(&selection.url)) } @else { (parts::url_text(&selection.url)) }
+            }
+            @if let Some(domain) = &selection.from_domain {
+                p.where { "from " a href=(link::domain(domain)) { (parts::url_text(domain)) } }
             }
             p.soft { (selection.versions()) }
         }

@@ -3,7 +3,7 @@
 
 use archive::ErrorCode;
 use archive::question::{
-    Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody, PastVersionRow,
+    Answer, CaptureKind, LinkCountsBody, LinkRow, LinksBody, Outlinks, Page, PageBody, PastVersionRow,
 };
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
@@ -12,6 +12,7 @@ use maud::{Markup, html};
 use super::archived::ArchivedView;
 use super::archived_frame::ArchivedFrame;
 use super::html::{Context, Html, PageFailure, optional};
+use super::linking::Linking;
 use super::{attachments, calendar, dated, embed, linking, links, parts, text};
 use crate::failure::Failure;
 use crate::query::Query;
@@ -23,29 +24,45 @@ use ui::{Frame, Section};
 const LINKS: usize = 12;
 /// Number of captures shown. A separate page has the rest.
 const CAPTURES: usize = 12;
-/// Links of one direction: those shown, and their total.
-type Links = Option<(Vec<LinkRow>, u64)>;
+
+/// The links to and from a page. A direction is absent if it could not be read.
+struct PageLinks {
+    inlinks: Option<Linking>,
+    /// The links shown, and the number of all.
+    outlinks: Option<(Vec<LinkRow>, u64)>,
+}
+
+impl PageLinks {
+    fn of(
+        inlinks: Option<LinksBody>,
+        counts: Option<LinkCountsBody>,
+        outlinks: Option<LinksBody>,
+    ) -> PageLinks {
+        let inlinks = inlinks.zip(counts).map(|(links, counts)| Linking {
+            rows: links.rows,
+            total: links.total.unwrap_or(counts.links),
+            counts,
+        });
+        PageLinks {
+            inlinks,
+            outlinks: outlinks.map(|links| (links.rows, links.total.unwrap_or(0))),
+        }
+    }
+}
 
 pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Result<Response, PageFailure> {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
     let at = query.moment("at")?;
-    let questions = (
-        Page { url: url.clone() },
-        Inlinks {
-            url: url.clone(),
-            after: None,
-            limit: linking::LINKS,
-            ..Inlinks::default()
-        },
-        Outlinks {
-            url: url.clone(),
-            after: None,
-            limit: LINKS,
-        },
-    );
-    let (page, inlinks, outlinks) = context.archive.ask_together(questions).await?;
+    let (inlinks, counts) = linking::questions(&url);
+    let outlinks = Outlinks {
+        url: url.clone(),
+        after: None,
+        limit: LINKS,
+    };
+    let questions = (Page { url: url.clone() }, inlinks, counts, outlinks);
+    let (page, inlinks, counts, outlinks) = context.archive.ask_together(questions).await?;
     let Answer { epoch, body: page } = match page {
         Err(error) if error.code == ErrorCode::NotFound => return Ok(unknown(&context, &url).into_response()),
         page => page?,
@@ -81,15 +98,8 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Re
     let content = match &dated {
         Some(dated) => dated::content(&page, dated, at.as_deref(), view, &frame, &embed),
         None => {
-            let links = |links: LinksBody| (links.rows, links.total.unwrap_or(0));
-            content(
-                &page,
-                &optional(inlinks).map(links),
-                &optional(outlinks).map(links),
-                view,
-                &frame,
-                &embed,
-            )
+            let links = PageLinks::of(optional(inlinks), optional(counts), optional(outlinks));
+            content(&page, &links, view, &frame, &embed)
         }
     };
     Ok(frame.answer(Html::ok(around.around(content))))
@@ -123,8 +133,7 @@ fn unknown(context: &State, url: &str) -> Html {
 
 fn content(
     page: &PageBody,
-    inlinks: &Links,
-    outlinks: &Links,
+    links: &PageLinks,
     view: ArchivedView,
     frame: &ArchivedFrame,
     embed: &Markup,
@@ -138,16 +147,16 @@ fn content(
                 div.with-aside.wide {
                     div.main-column {
                         (versions(page, view))
-                        (inlink_list("In-links", &page.url, inlinks, view))
+                        (inlink_list("In-links", &page.url, links, view))
                         (page_text(page))
                         (captures(page, view))
                         (attachments::section(page))
                     }
-                    aside aria-label="Links on this page" { (outlink_list(page, outlinks, view)) }
+                    aside aria-label="Links on this page" { (outlink_list(page, links, view)) }
                 }
             } @else {
                 p.callout { "This URL was never captured; it is known only from links to it." }
-                div.main-column { (inlink_list("Pages that link to it", &page.url, inlinks, view)) }
+                div.main-column { (inlink_list("Pages that link to it", &page.url, links, view)) }
             }
         }
     }
@@ -316,21 +325,26 @@ fn past_version(page: &PageBody, version: &PastVersionRow, has_earlier: bool, vi
     }
 }
 
-fn inlink_list(heading: &str, url: &str, links: &Links, view: ArchivedView) -> Markup {
-    let (rows, total) = rows_and_total(links);
+fn inlink_list(heading: &str, url: &str, links: &PageLinks, view: ArchivedView) -> Markup {
+    let total = links.inlinks.as_ref().map_or(0, |linking| linking.total);
+    let linking = links.inlinks.as_ref().filter(|linking| !linking.rows.is_empty());
     html! {
         section aria-labelledby="inlinks" {
             h2 #inlinks { (heading) span.amount { (present::count(total)) } }
-            @if rows.is_empty() { p.soft { "No current version of a page links here." } } @else {
-                (linking::list(rows, total, view))
+            @if linking.is_none() { p.soft { "No current version of a page links here." } }
+            @if let Some(linking) = linking {
+                (linking::list(url, linking, view))
                 p { a.more href=(link::with("/page/inlinks", &[("url", Some(url))])) { "All in-links" } }
             }
         }
     }
 }
 
-fn outlink_list(page: &PageBody, links: &Links, view: ArchivedView) -> Markup {
-    let (rows, total) = rows_and_total(links);
+fn outlink_list(page: &PageBody, links: &PageLinks, view: ArchivedView) -> Markup {
+    let (rows, total): (&[LinkRow], u64) = match &links.outlinks {
+        Some((rows, total)) => (rows.as_slice(), *total),
+        None => (&[], 0),
+    };
     html! {
         section aria-labelledby="outlinks" {
             h2 #outlinks { "Links on this page" span.amount { (present::count(total)) } }
@@ -343,10 +357,4 @@ fn outlink_list(page: &PageBody, links: &Links, view: ArchivedView) -> Markup {
             }
         }
     }
-}
-
-fn rows_and_total(links: &Links) -> (&[LinkRow], u64) {
-    links
-        .as_ref()
-        .map_or((&[], 0), |(rows, total)| (rows.as_slice(), *total))
 }

@@ -745,6 +745,13 @@ async fn a_page_begins_with_the_archived_page() {
             }
             Ok(answer)
         }
+        Question::LinkCounts(_) => {
+            let mut answer = sample(question)?;
+            if let Body::LinkCounts(counts) = &mut answer.body {
+                counts.rows[0].value = "example.com".into();
+            }
+            Ok(answer)
+        }
         other => sample(other),
     });
     let body = get(&router, "/page?url=http://example.com/").await.body;
@@ -766,6 +773,25 @@ async fn a_page_begins_with_the_archived_page() {
         domain.is_some() && domain < inlinks.find("the archive</q>"),
         "{inlinks}"
     );
+}
+
+#[tokio::test]
+async fn in_links_of_one_domain_are_listed_and_downloaded() {
+    let router = router(|question| {
+        if let Question::Inlinks(inlinks) = question {
+            assert_eq!(inlinks.filter.from_domain.as_deref(), Some("a.com"));
+        }
+        sample(question)
+    });
+    let body = get(&router, "/page/inlinks?url=http://example.com/&from_domain=a.com")
+        .await
+        .body;
+    for part in [
+        "href=\"/domain?name=a.com\"",
+        "href=\"/api/v1/inlinks?url=http%3A%2F%2Fexample.com%2F&amp;from_domain=a.com",
+    ] {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
 }
 
 /// Each page is an entry of the navigation, and only its own entry is marked.
