@@ -46,8 +46,10 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         ledger(state.and_then(LedgerState::of_name), after.clone()),
         Jobs {},
         Status {},
+        // Shown only above the whole list, but asked with it, so that both are of one epoch.
+        ledger(Some(LedgerState::Failed), None),
     );
-    let (inputs, jobs, status) = context.archive.ask_together(questions).await?;
+    let (inputs, jobs, status, failed) = context.archive.ask_together(questions).await?;
     let Answer {
         epoch,
         body: LedgerBody { rows, next },
@@ -56,14 +58,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let status = optional(status);
     let quarantined = status.as_ref().map(|status| status.quarantined);
     let is_first = state.is_none() && after.is_none();
-    let failed = if is_first {
-        // The page does without this part if it cannot be read.
-        let failed = context.archive.ask(ledger(Some(LedgerState::Failed), None));
-        failed.await.ok()
-    } else {
-        None
-    };
-    let failed = failed.map(|failed| failed.body);
+    let failed = optional(failed).filter(|failed| is_first && !failed.rows.is_empty());
     let address = |state: Option<&str>, after: Option<&str>| {
         link::with("/loads", &[("state", state), ("after", after)])
     };
@@ -74,7 +69,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
             div data-live="/loads/live" data-every-ms="1500" { (live_part(&jobs.unwrap_or_default())) }
         }
         (upload::form(&context, status.as_ref()))
-        @if let Some(failed) = failed.filter(|failed| !failed.rows.is_empty()) {
+        @if let Some(failed) = failed {
             section aria-labelledby="failed" {
                 h2 #failed { "Failed inputs" }
                 (input_table("Failed inputs", &failed.rows))
