@@ -60,12 +60,17 @@ impl FileVersion {
 /// inherited open (`/dev/stdin`, or `/dev/fd/63` from a shell's `<(...)`), which has a writer and
 /// so does not block forever.
 pub(super) fn open_stream(path: &Path) -> io::Result<File> {
-    let given_open = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
-    if given_open.iter().any(|folder| path.starts_with(folder)) {
+    if is_inherited(path) {
         File::open(path)
     } else {
         open_file(path)
     }
+}
+
+/// Returns whether a path names a file that this process inherited open.
+pub(super) fn is_inherited(path: &Path) -> bool {
+    let folders = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
+    folders.iter().any(|folder| path.starts_with(folder))
 }
 
 fn check(metadata: &Metadata) -> io::Result<()> {

@@ -1,13 +1,14 @@
 //! Reads path lists: one path or address on each line, as Common Crawl publishes them. `#` begins a
 //! comment line.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use warc::Decompressed;
 
+use super::file::{is_inherited, open_stream};
 use super::path::{is_address, split};
 use crate::byte_order_mark::without_bom;
 
@@ -26,6 +27,18 @@ pub(super) enum Entry {
 pub(super) fn is_path_list(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
     name.ends_with(b".paths") || name.ends_with(b".paths.gz")
+}
+
+/// Returns the lines of a list that this process inherited open, such as `@/dev/stdin`. No other
+/// process can read it. Returns `None` for every other argument.
+pub fn read_inherited_list(argument: &OsStr) -> Option<io::Result<Vec<OsString>>> {
+    let path = Path::new(OsStr::from_bytes(argument.as_bytes().strip_prefix(b"@")?));
+    let line = |entry: Entry| match entry {
+        Entry::Address(address) => OsString::from(address),
+        Entry::Path(path) => path.into_os_string(),
+    };
+    let lines = |entries: Vec<Entry>| entries.into_iter().map(line).collect();
+    is_inherited(path).then(|| open_stream(path).and_then(read).map(lines))
 }
 
 /// Reads the entries of a list. Its content shows whether it is compressed.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use expect_test::expect;
 
 use crate::fixture;
+use crate::serve::Served;
 use crate::support::{Run, Workspace, json_lines};
 
 fn web() -> Workspace {
@@ -294,6 +295,32 @@ fn pipes_and_devices_are_refused_at_once() {
     );
 }
 
+/// The server owns the archive, and has another standard input.
+#[cfg(unix)]
+#[test]
+fn a_list_from_a_pipe_is_loaded_while_a_server_owns_the_archive() {
+    let place = Workspace::new();
+    place.write_old("in/web.warc", &fixture::small_web());
+    let lists: [(&[u8], Option<i32>, &str); 3] = [
+        (b"# crawls\nin/web.warc\n", Some(0), "1 input: 1 done"),
+        (
+            b"in/web.warc\nin/none.warc\n",
+            Some(1),
+            "in/none.warc: failed(no such file)",
+        ),
+        (b"\n", Some(1), "nothing to load: the list is empty"),
+    ];
+    let _served = Served::start(&place);
+    for (list, code, told) in lists {
+        let list = place.write("list", list);
+        let mut command = place.command(&["load", "@/dev/stdin"]);
+        command.stdin(std::fs::File::open(list).expect("open a file"));
+        let run = Run::of(command.output().expect("the program starts"));
+        assert_eq!(run.code, code, "{run:?}");
+        assert!(run.text().contains(told), "{run:?}");
+    }
+}
+
 #[test]
 fn failed_inputs_are_listed_retried_and_forgotten() {
     let place = web();
@@ -546,7 +573,7 @@ fn ctrl_c_stops_at_an_epoch_and_the_same_command_goes_on() {
 #[test]
 fn a_load_through_the_owner_shows_the_same() {
     let place = web();
-    let mut server = crate::serve::Served::start(&place);
+    let mut server = Served::start(&place);
     let run = place.run(&["load", "web.warc"]);
     assert_eq!(run.code, Some(0), "{run:?}");
     let alone = web();

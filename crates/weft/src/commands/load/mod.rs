@@ -5,6 +5,7 @@
 
 mod common_crawl;
 mod from_facts;
+mod inherited_list;
 mod keep;
 mod progress;
 mod retry;
@@ -229,6 +230,7 @@ fn facts_address(address: &str) -> anyhow::Result<String> {
 
 /// Runs `weft load`.
 pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    args.inputs = inherited_list::expand(&args.inputs)?;
     args.inputs = common_crawl::fetch_inputs(&args.inputs, &args.common_crawl, context)?;
     let mut request = request(&args)?;
     // Must precede any look-up: from here on `store://` inputs refer to this store.
