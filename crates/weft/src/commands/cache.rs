@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ::cache::{Cache, ProgramStats, SPACES, Settings, UserRow};
 use indicatif::{ProgressBar, ProgressStyle};
+use remote::Remote;
 use serde::Serialize;
 
 use crate::cache_args::CacheArgs;
@@ -259,30 +260,7 @@ struct WarmedBody {
 
 fn warm(cache: &Cache, addresses: Vec<String>, context: &mut Context) -> anyhow::Result<Outcome> {
     let remote = context.remote_inputs.remote().clone();
-    let mut objects = Vec::new();
-    let mut size_bytes = 0;
-    for address in &addresses {
-        checked(address)?;
-        if address.starts_with("http") {
-            return Err(WrongUse(format!(
-                "{address}: warm supports only s3:// and store://; files of web servers are cached when \
-                 they are read"
-            ))
-            .into());
-        }
-        if address.ends_with('/') {
-            let listed = remote
-                .list(address)
-                .map_err(|error| anyhow::anyhow!("{address}: {error}"))?;
-            size_bytes += listed.iter().map(|(_, stat)| stat.size).sum::<u64>();
-            objects.extend(listed.into_iter().map(|(address, _)| address));
-        } else {
-            objects.push(address.clone());
-        }
-    }
-    if objects.is_empty() {
-        return Err(NotFound("there are no such objects".to_owned()).into());
-    }
+    let (objects, size_bytes) = objects_to_warm(&remote, &addresses)?;
     let bar = if context.json || !std::io::stderr().is_terminal() {
         ProgressBar::hidden()
     } else {
@@ -308,33 +286,68 @@ fn warm(cache: &Cache, addresses: Vec<String>, context: &mut Context) -> anyhow:
     if context.json {
         context.out.json(&body)?;
     } else {
-        let read = counted((body.objects - body.failed) as u64, "object", "objects");
-        writeln!(context.out, "{read} read, {}", bytes(body.bytes))?;
-        let refused: u64 = cache
-            .stats()
-            .directories
-            .iter()
-            .map(|directory| directory.events.refused_blocks)
-            .sum();
-        let passed: u64 = cache
-            .stats()
-            .directories
-            .iter()
-            .map(|directory| directory.events.bypassed_blocks)
-            .sum();
-        if refused + passed > 0 {
-            let blocks = counted(refused + passed, "block is", "blocks are");
-            writeln!(
-                context.out,
-                "{blocks} not cached: the cache is full or its disk is slow (weft cache stats)"
-            )?;
-        }
+        print_warmed(cache, &body, context)?;
     }
     Ok(if body.failed > 0 {
         Outcome::Losses
     } else {
         Outcome::Done
     })
+}
+
+/// Returns the addresses of the objects at or below `addresses`, and the size of those that a
+/// listing named.
+fn objects_to_warm(remote: &Remote, addresses: &[String]) -> anyhow::Result<(Vec<String>, u64)> {
+    let mut objects = Vec::new();
+    let mut size_bytes = 0;
+    for address in addresses {
+        checked(address)?;
+        if address.starts_with("http") {
+            return Err(WrongUse(format!(
+                "{address}: warm supports only s3:// and store://; files of web servers are cached when \
+                 they are read"
+            ))
+            .into());
+        }
+        if address.ends_with('/') {
+            let listed = remote
+                .list(address)
+                .map_err(|error| anyhow::anyhow!("{address}: {error}"))?;
+            size_bytes += listed.iter().map(|(_, stat)| stat.size).sum::<u64>();
+            objects.extend(listed.into_iter().map(|(address, _)| address));
+        } else {
+            objects.push(address.clone());
+        }
+    }
+    if objects.is_empty() {
+        return Err(NotFound("there are no such objects".to_owned()).into());
+    }
+    Ok((objects, size_bytes))
+}
+
+fn print_warmed(cache: &Cache, body: &WarmedBody, context: &mut Context) -> anyhow::Result<()> {
+    let read = counted((body.objects - body.failed) as u64, "object", "objects");
+    writeln!(context.out, "{read} read, {}", bytes(body.bytes))?;
+    let refused: u64 = cache
+        .stats()
+        .directories
+        .iter()
+        .map(|directory| directory.events.refused_blocks)
+        .sum();
+    let passed: u64 = cache
+        .stats()
+        .directories
+        .iter()
+        .map(|directory| directory.events.bypassed_blocks)
+        .sum();
+    if refused + passed > 0 {
+        let blocks = counted(refused + passed, "block is", "blocks are");
+        writeln!(
+            context.out,
+            "{blocks} not cached: the cache is full or its disk is slow (weft cache stats)"
+        )?;
+    }
+    Ok(())
 }
 
 fn shown_bar(size_bytes: u64) -> ProgressBar {

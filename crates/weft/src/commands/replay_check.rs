@@ -74,6 +74,30 @@ fn print(page: &CheckedPage, all: bool, context: &mut Context) -> anyhow::Result
         counted(page.parts.len() as u64, "part", "parts")
     );
     writeln!(context.out, "{}", context.out.style.bold(&verdict))?;
+    print_kinds(page, context)?;
+    let away = |part: &&CheckedPart| {
+        part.found
+            .as_ref()
+            .map_or(0, |found| found.seconds_away.unsigned_abs())
+    };
+    if let Some(part) = page.parts.iter().max_by_key(away).filter(|part| away(part) > 0) {
+        let far = duration_ms(away(&part).saturating_mul(1000));
+        writeln!(context.out, "  farthest in time: {far}, {}", clean(&part.url))?;
+    }
+    let shown: Vec<&CheckedPart> = page
+        .parts
+        .iter()
+        .filter(|part| all || part.found.is_none())
+        .collect();
+    if !shown.is_empty() {
+        writeln!(context.out)?;
+        part_table(&shown).print(&mut context.out)?;
+    }
+    Ok(())
+}
+
+/// Prints how many parts of each kind, and how many alternatives, are found.
+fn print_kinds(page: &CheckedPage, context: &mut Context) -> anyhow::Result<()> {
     let mut kinds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for part in &page.parts {
         let (of_kind, found) = kinds.entry(part.kind).or_default();
@@ -91,24 +115,10 @@ fn print(page: &CheckedPage, all: bool, context: &mut Context) -> anyhow::Result
             page.alternatives_found
         )?;
     }
-    let away = |part: &&CheckedPart| {
-        part.found
-            .as_ref()
-            .map_or(0, |found| found.seconds_away.unsigned_abs())
-    };
-    if let Some(part) = page.parts.iter().max_by_key(away).filter(|part| away(part) > 0) {
-        let far = duration_ms(away(&part).saturating_mul(1000));
-        writeln!(context.out, "  farthest in time: {far}, {}", clean(&part.url))?;
-    }
-    let shown: Vec<&CheckedPart> = page
-        .parts
-        .iter()
-        .filter(|part| all || part.found.is_none())
-        .collect();
-    if shown.is_empty() {
-        return Ok(());
-    }
-    writeln!(context.out)?;
+    Ok(())
+}
+
+fn part_table(shown: &[&CheckedPart]) -> Table {
     let mut table = Table::new(&[
         ("part", Column::Left),
         ("captured", Column::Left),
@@ -135,5 +145,5 @@ fn print(page: &CheckedPage, all: bool, context: &mut Context) -> anyhow::Result
             part.referrer.clone(),
         ]);
     }
-    Ok(table.print(&mut context.out)?)
+    table
 }

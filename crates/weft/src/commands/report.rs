@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use archive::question::{Answer, Report, ReportBody};
+use archive::question::{Answer, Report, ReportBody, ReportRow};
 
 use crate::ask;
 use crate::context::Context;
@@ -121,49 +121,7 @@ fn print(body: &ReportBody, context: &mut Context) -> anyhow::Result<()> {
     if let (Some(first), Some(last)) = (&body.fetch_time_first, &body.fetch_time_last) {
         writeln!(out, "from {first} to {last}")?;
     }
-    let with_bytes = |name| {
-        [
-            (name, Column::Left),
-            ("captures", Column::Right),
-            ("bytes", Column::Right),
-        ]
-    };
-    let mut months = Table::new(&[with_bytes("month").as_slice(), &[("new URLs", Column::Right)]].concat());
-    for row in &body.by_month {
-        months.row([
-            row.month.clone(),
-            count(row.captures),
-            bytes(row.bytes),
-            count(row.urls_new),
-        ]);
-    }
-    let mut statuses = Table::new(&with_bytes("status"));
-    for row in &body.by_status {
-        statuses.row([row.status.to_string(), count(row.captures), bytes(row.bytes)]);
-    }
-    let named = |name, rows: &[archive::question::ReportRow]| {
-        let mut table = Table::new(&with_bytes(name));
-        for row in rows.iter().take(ROWS) {
-            table.row([clean(&row.name), count(row.captures), bytes(row.bytes)]);
-        }
-        table
-    };
-    let mut failures = Table::new(&[
-        ("failures of", Column::Left),
-        ("status", Column::Right),
-        ("captures", Column::Right),
-    ]);
-    for row in body.failures_most.iter().take(ROWS) {
-        failures.row([clean(&row.host), row.status.to_string(), count(row.captures)]);
-    }
-    let tables = [
-        (body.by_month.len(), months),
-        (body.by_status.len(), statuses),
-        (body.by_mime.len(), named("type", &body.by_mime)),
-        (body.by_host.len(), named("host", &body.by_host)),
-        (body.failures_most.len(), failures),
-    ];
-    for (rows, table) in tables {
+    for (rows, table) in tables(body) {
         if rows > 0 {
             writeln!(out)?;
             table.print(out)?;
@@ -185,4 +143,52 @@ fn print(body: &ReportBody, context: &mut Context) -> anyhow::Result<()> {
         bytes(again.repeated_bytes)
     )?;
     Ok(())
+}
+
+/// Returns the tables of a report, each with the number of rows that it is made of.
+fn tables(body: &ReportBody) -> [(usize, Table); 5] {
+    let mut months = Table::new(&[headings("month").as_slice(), &[("new URLs", Column::Right)]].concat());
+    for row in &body.by_month {
+        months.row([
+            row.month.clone(),
+            count(row.captures),
+            bytes(row.bytes),
+            count(row.urls_new),
+        ]);
+    }
+    let mut statuses = Table::new(&headings("status"));
+    for row in &body.by_status {
+        statuses.row([row.status.to_string(), count(row.captures), bytes(row.bytes)]);
+    }
+    let mut failures = Table::new(&[
+        ("failures of", Column::Left),
+        ("status", Column::Right),
+        ("captures", Column::Right),
+    ]);
+    for row in body.failures_most.iter().take(ROWS) {
+        failures.row([clean(&row.host), row.status.to_string(), count(row.captures)]);
+    }
+    [
+        (body.by_month.len(), months),
+        (body.by_status.len(), statuses),
+        (body.by_mime.len(), named_rows("type", &body.by_mime)),
+        (body.by_host.len(), named_rows("host", &body.by_host)),
+        (body.failures_most.len(), failures),
+    ]
+}
+
+fn named_rows(name: &'static str, rows: &[ReportRow]) -> Table {
+    let mut table = Table::new(&headings(name));
+    for row in rows.iter().take(ROWS) {
+        table.row([clean(&row.name), count(row.captures), bytes(row.bytes)]);
+    }
+    table
+}
+
+fn headings(name: &'static str) -> [(&'static str, Column); 3] {
+    [
+        (name, Column::Left),
+        ("captures", Column::Right),
+        ("bytes", Column::Right),
+    ]
 }

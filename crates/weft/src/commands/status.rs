@@ -152,40 +152,46 @@ fn all_quarantine(archive: &Archive, input: Option<String>) -> anyhow::Result<An
 
 fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
-    let mut line = |name: &str, value: String| -> std::io::Result<()> {
+    let mut lines = content_lines(status, epoch);
+    lines.extend(state_lines(status, epoch));
+    for (name, value) in lines {
         let name = out.style.dim(&format!("{name:<8}"));
-        writeln!(out, "{name} {}", clean(&value))
-    };
-    line(
-        "archive",
-        format!(
-            "{} (epoch {}, weft {})",
-            status.archive,
-            count(epoch),
-            status.version
-        ),
-    )?;
-    line("inputs", inputs(status))?;
+        writeln!(out, "{name} {}", clean(&value))?;
+    }
+    Ok(())
+}
+
+/// Returns names and values of what the archive holds.
+fn content_lines(status: &StatusBody, epoch: u64) -> Vec<(&'static str, String)> {
     let losses = if status.quarantined > 0 {
         " (weft status --quarantine)"
     } else {
         ""
     };
-    line(
-        "records",
-        format!(
-            "{}   captures {}   quarantined {}{losses}",
-            count(status.records),
-            count(status.captures),
-            count(status.quarantined)
+    let mut lines = vec![
+        (
+            "archive",
+            format!(
+                "{} (epoch {}, weft {})",
+                status.archive,
+                count(epoch),
+                status.version
+            ),
         ),
-    )?;
+        ("inputs", inputs(status)),
+        (
+            "records",
+            format!(
+                "{}   captures {}   quarantined {}{losses}",
+                count(status.records),
+                count(status.captures),
+                count(status.quarantined)
+            ),
+        ),
+    ];
     if status.index_lines > 0 {
-        let lines = counted(status.index_lines, "index line", "index lines");
-        line(
-            "indexes",
-            format!("{lines} of captures, loaded or not (weft cdx)"),
-        )?;
+        let rows = counted(status.index_lines, "index line", "index lines");
+        lines.push(("indexes", format!("{rows} of captures, loaded or not (weft cdx)")));
     }
     if status.attachments > 0 {
         let attachments = counted(status.attachments, "attachment", "attachments");
@@ -193,9 +199,9 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
     }
     if status.captures_taken_down > 0 || status.inputs_taken_down > 0 {
         let captures = counted(status.captures_taken_down, "capture", "captures");
-        line("out", format!("{captures} taken down (weft forget --list)"))?;
+        lines.push(("out", format!("{captures} taken down (weft forget --list)")));
     }
-    line(
+    lines.push((
         "pages",
         format!(
             "{}   links {} ({})   documents {}",
@@ -204,37 +210,40 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
             status.links_scope,
             status.documents_scope
         ),
-    )?;
-    line(
-        "URIs",
-        format!("{}   domains {}", count(status.uris), count(status.domains)),
-    )?;
+    ));
+    let uris = format!("{}   domains {}", count(status.uris), count(status.domains));
+    lines.push(("URIs", uris));
     if let (Some(first), Some(last)) = (&status.fetch_time_first, &status.fetch_time_last) {
-        line("fetched", format!("{} to {}", day(first), day(last)))?;
+        lines.push(("fetched", format!("{} to {}", day(first), day(last))));
     }
     if !status.collections.is_empty() {
-        line("labels", status.collections.join(", "))?;
+        lines.push(("labels", status.collections.join(", ")));
     }
-    line("search", search(status, epoch))?;
+    lines
+}
+
+/// Returns names and values of what is derived from the contents, of sizes, and of writing.
+fn state_lines(status: &StatusBody, epoch: u64) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("search", search(status, epoch))];
     if status.facts_place != FactsPlace::None {
-        line("facts", facts(status))?;
+        lines.push(("facts", facts(status)));
     }
-    line(
+    lines.push((
         "size",
         format!(
             "{} on disk, {} in memory",
             bytes(status.disk_bytes),
             bytes(status.memory_bytes)
         ),
-    )?;
+    ));
     if status.read_only {
-        line("writes", "none: the archive is opened read-only".to_owned())?;
+        lines.push(("writes", "none: the archive is opened read-only".to_owned()));
     }
     if !status.refuses_writes.is_empty() {
         let why = &status.refuses_writes;
-        line("writes", format!("refused: {why}; the next load tries again"))?;
+        lines.push(("writes", format!("refused: {why}; the next load tries again")));
     }
-    Ok(())
+    lines
 }
 
 fn inputs(status: &StatusBody) -> String {

@@ -162,6 +162,56 @@ fn search(status: &StatusBody, epoch: u64) -> Finding {
     Finding::ok("search", format!("{documents}, up to date"))
 }
 
+/// Returns a finding for each way in which inputs are not read to the end and in place.
+fn ledger_findings(archive: &Archive) -> anyhow::Result<Vec<Finding>> {
+    let failed = ledger_rows(archive, Some(LedgerState::Failed))?;
+    let cut = ledger_rows(archive, Some(LedgerState::Cut))?;
+    let missing = ledger_rows(archive, Some(LedgerState::Missing))?;
+    let all = ledger_rows(archive, None)?;
+    let findings = [
+        inputs_finding(
+            failed.iter(),
+            "failed",
+            "weft status --ledger --state failed shows why",
+        ),
+        inputs_finding(
+            cut.iter(),
+            "cut off at the end",
+            "load them again once they are complete: what was read is not read again",
+        ),
+        inputs_finding(
+            missing.iter(),
+            "could not be read at the last attempt",
+            "weft status --ledger --state missing shows why",
+        ),
+        inputs_finding(
+            all.iter().filter(|row| is_gone(row)),
+            "missing at their path, or truncated since they were loaded",
+            "until the files are back, their records cannot be shown, replayed or verified; views and \
+             search are not affected",
+        ),
+        inputs_finding(
+            all.iter().filter(|row| is_another(row)),
+            "larger than when they were loaded",
+            "load them again; if another file replaced one, its old records cannot be shown",
+        ),
+    ];
+    Ok(findings.into_iter().flatten().collect())
+}
+
+/// Returns a warning that counts `rows` and names the first one, if there is one.
+fn inputs_finding<'a>(
+    rows: impl Iterator<Item = &'a LedgerRow>,
+    what: &str,
+    advice: &str,
+) -> Option<Finding> {
+    let rows: Vec<&LedgerRow> = rows.collect();
+    let first = rows.first()?;
+    let number = counted(rows.len() as u64, "input", "inputs");
+    let found = format!("{number} {what} ({} first)", first.input);
+    Some(Finding::warning("inputs", found, advice))
+}
+
 fn losses(status: &StatusBody) -> Finding {
     match status.quarantined {
         0 => Finding::ok("quarantine", "nothing"),
@@ -178,15 +228,9 @@ fn losses(status: &StatusBody) -> Finding {
 }
 
 fn inputs(archive: &Archive, status: &StatusBody) -> Vec<Finding> {
-    let rows = |state| ledger_rows(archive, state);
-    let (failed, cut, missing, all) = match (
-        rows(Some(LedgerState::Failed)),
-        rows(Some(LedgerState::Cut)),
-        rows(Some(LedgerState::Missing)),
-        rows(None),
-    ) {
-        (Ok(failed), Ok(cut), Ok(missing), Ok(all)) => (failed, cut, missing, all),
-        (Err(error), ..) | (_, Err(error), ..) | (_, _, Err(error), _) | (.., Err(error)) => {
+    let mut findings = match ledger_findings(archive) {
+        Ok(findings) => findings,
+        Err(error) => {
             return vec![Finding::problem(
                 "inputs",
                 crate::exit::chain_text(&error),
@@ -194,42 +238,6 @@ fn inputs(archive: &Archive, status: &StatusBody) -> Vec<Finding> {
             )];
         }
     };
-    let mut findings = Vec::new();
-    let mut named = |rows: &[&LedgerRow], what: &str, advice: &str| {
-        if let [first, ..] = rows {
-            let number = counted(rows.len() as u64, "input", "inputs");
-            let found = format!("{number} {what} ({} first)", first.input);
-            findings.push(Finding::warning("inputs", found, advice));
-        }
-    };
-    named(
-        &failed.iter().collect::<Vec<_>>(),
-        "failed",
-        "weft status --ledger --state failed shows why",
-    );
-    named(
-        &cut.iter().collect::<Vec<_>>(),
-        "cut off at the end",
-        "load them again once they are complete: what was read is not read again",
-    );
-    named(
-        &missing.iter().collect::<Vec<_>>(),
-        "could not be read at the last attempt",
-        "weft status --ledger --state missing shows why",
-    );
-    let gone: Vec<&LedgerRow> = all.iter().filter(|row| is_gone(row)).collect();
-    named(
-        &gone,
-        "missing at their path, or truncated since they were loaded",
-        "until the files are back, their records cannot be shown, replayed or verified; views and search \
-         are not affected",
-    );
-    let others: Vec<&LedgerRow> = all.iter().filter(|row| is_another(row)).collect();
-    named(
-        &others,
-        "larger than when they were loaded",
-        "load them again; if another file replaced one, its old records cannot be shown",
-    );
     if status.inputs_loading > 0 && status.jobs_active == 0 {
         findings.push(Finding::warning(
             "inputs",

@@ -428,65 +428,74 @@ fn print(
     names: &mut Names,
     context: &mut Context,
 ) -> Result<(), FindError> {
-    let file = &found.attributes;
-    let has_owner = !file.is_object();
     if context.json {
-        context.out.json(&serde_json::json!({
-            "at": JsonPath::new(&found.path),
-            "kind": file.kind,
-            "inode": file.id.inode,
-            "mode": has_owner.then(|| format!("{:o}", file.mode)),
-            "links": file.links,
-            "uid": has_owner.then_some(file.uid),
-            "gid": has_owner.then_some(file.gid),
-            "size_bytes": file.size_bytes,
-            "disk_bytes": file.blocks.saturating_mul(512),
-            "modified_ns": file.modified_ns,
-            "changed_ns": file.changed_ns,
-            "accessed_s": has_owner.then_some(file.accessed_s),
-            "born_ns": file.born_ns(),
-            "format": file.format.name(),
-            "sha256": digest.map(|digest| data_encoding::HEXLOWER.encode(&digest.sha256)),
-            "verified_ms": digest.map(|digest| digest.verified_ms),
-            "damaged_ms": digest.and_then(|digest| digest.damaged_ms),
-            "copy": digest.and_then(|digest| digest.copy.as_ref()).map(|copy| serde_json::json!({
-                "address": copy.address, "replicas": copy.replicas, "verified_ms": copy.verified_ms,
-            })),
-            "target": file.target.as_ref().map(|target| JsonPath::new(target)),
-        }))?;
+        context.out.json(&json(found, digest))?;
     } else if args.print0 {
         context.out.write_all(&found.path)?;
         context.out.write_all(b"\0")?;
     } else if args.long {
-        let target = match &file.target {
-            Some(target) => format!(" -> {}", display_path(target)),
-            None => String::new(),
-        };
-        let user = names.user(file.uid).to_owned();
-        writeln!(
-            context.out,
-            "{}{} {:>3} {:<8} {:<8} {:>10}  {}  {}{target}",
-            if file.kind == Kind::File {
-                '-'
-            } else {
-                file.kind.letter()
-            },
-            mode(file),
-            file.links,
-            user,
-            names.group(file.gid),
-            bytes(file.size_bytes),
-            if has_times(file) {
-                shown_ms(file.modified_ns.div_euclid(1_000_000))
-            } else {
-                format!("{:<19}", "-")
-            },
-            display_path(&found.path),
-        )?;
+        writeln!(context.out, "{}", long_line(found, names))?;
     } else {
         writeln!(context.out, "{}", display_path(&found.path))?;
     }
     Ok(())
+}
+
+fn json(found: &PathEntry, digest: Option<&Digest>) -> serde_json::Value {
+    let file = &found.attributes;
+    let has_owner = !file.is_object();
+    serde_json::json!({
+        "at": JsonPath::new(&found.path),
+        "kind": file.kind,
+        "inode": file.id.inode,
+        "mode": has_owner.then(|| format!("{:o}", file.mode)),
+        "links": file.links,
+        "uid": has_owner.then_some(file.uid),
+        "gid": has_owner.then_some(file.gid),
+        "size_bytes": file.size_bytes,
+        "disk_bytes": file.blocks.saturating_mul(512),
+        "modified_ns": file.modified_ns,
+        "changed_ns": file.changed_ns,
+        "accessed_s": has_owner.then_some(file.accessed_s),
+        "born_ns": file.born_ns(),
+        "format": file.format.name(),
+        "sha256": digest.map(|digest| data_encoding::HEXLOWER.encode(&digest.sha256)),
+        "verified_ms": digest.map(|digest| digest.verified_ms),
+        "damaged_ms": digest.and_then(|digest| digest.damaged_ms),
+        "copy": digest.and_then(|digest| digest.copy.as_ref()).map(|copy| serde_json::json!({
+            "address": copy.address, "replicas": copy.replicas, "verified_ms": copy.verified_ms,
+        })),
+        "target": file.target.as_ref().map(|target| JsonPath::new(target)),
+    })
+}
+
+/// Describes an entry as `ls -l` does.
+fn long_line(found: &PathEntry, names: &mut Names) -> String {
+    let file = &found.attributes;
+    let target = match &file.target {
+        Some(target) => format!(" -> {}", display_path(target)),
+        None => String::new(),
+    };
+    let user = names.user(file.uid).to_owned();
+    format!(
+        "{}{} {:>3} {:<8} {:<8} {:>10}  {}  {}{target}",
+        if file.kind == Kind::File {
+            '-'
+        } else {
+            file.kind.letter()
+        },
+        mode(file),
+        file.links,
+        user,
+        names.group(file.gid),
+        bytes(file.size_bytes),
+        if has_times(file) {
+            shown_ms(file.modified_ns.div_euclid(1_000_000))
+        } else {
+            format!("{:<19}", "-")
+        },
+        display_path(&found.path),
+    )
 }
 
 /// Formats permission bits as `ls -l` does.

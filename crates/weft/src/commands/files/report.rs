@@ -137,51 +137,16 @@ fn print_report(
             let rows = sum_groups(groups, |group| group.format);
             sums(report, rows, |format| format.name().to_owned(), limit, context)
         }
-        Report::Sizes | Report::Empty => {
-            let profile = total_usage(catalogue)?.size_profile();
-            let rows = SIZE_CLASSES
-                .iter()
-                .zip(profile)
-                .map(|((name, _), share)| (format!("{name} bytes"), share));
-            let count = if report == Report::Empty {
-                1
-            } else {
-                SIZE_CLASSES.len()
-            };
-            shares(report, rows.take(count).collect(), context)
+        Report::Sizes => shares(report, by_size(catalogue)?, context),
+        Report::Empty => {
+            // The first class is that of files of zero bytes.
+            let mut rows = by_size(catalogue)?;
+            rows.truncate(1);
+            shares(report, rows, context)
         }
         Report::Duplicates => duplicates(catalogue, limit, context),
-        Report::Ages => {
-            let mut years: BTreeMap<i64, Share> = BTreeMap::new();
-            for (day, share) in total_usage(catalogue)?.age_profile() {
-                let year = years
-                    .entry(format::date::DateTime::of_ms(i64::from(*day) * DAY_MS).year)
-                    .or_default();
-                year.files += share.files;
-                year.size_bytes = year.size_bytes.saturating_add(share.size_bytes);
-            }
-            shares(
-                report,
-                years
-                    .into_iter()
-                    .map(|(year, share)| (year.to_string(), share))
-                    .collect(),
-                context,
-            )
-        }
-        Report::Directories => {
-            let rows = catalogue.heaviest(limit)?;
-            if context.json {
-                for row in &rows {
-                    let usage = JsonUsage::new(&row.usage);
-                    let row = serde_json::json!({ "report": report.name(), "at": JsonPath::new(&row.path), "usage": usage });
-                    context.out.json(&row)?;
-                }
-                return Ok(());
-            }
-            super::du::table(rows.iter().map(|row| (&row.path[..], &row.usage))).print(&mut context.out)?;
-            Ok(())
-        }
+        Report::Ages => shares(report, by_year(catalogue)?, context),
+        Report::Directories => directories(report, catalogue, limit, context),
         Report::Largest => files(
             report,
             &catalogue.first_files(FileOrder::Size, limit)?,
@@ -196,6 +161,51 @@ fn print_report(
         ),
         Report::Growth => growth(catalogue, limit, context),
     }
+}
+
+fn by_size(catalogue: &Catalogue) -> anyhow::Result<Vec<(String, Share)>> {
+    let profile = total_usage(catalogue)?.size_profile();
+    let rows = SIZE_CLASSES
+        .iter()
+        .zip(profile)
+        .map(|((name, _), share)| (format!("{name} bytes"), share));
+    Ok(rows.collect())
+}
+
+fn by_year(catalogue: &Catalogue) -> anyhow::Result<Vec<(String, Share)>> {
+    let mut years: BTreeMap<i64, Share> = BTreeMap::new();
+    for (day, share) in total_usage(catalogue)?.age_profile() {
+        let year = years
+            .entry(format::date::DateTime::of_ms(i64::from(*day) * DAY_MS).year)
+            .or_default();
+        year.files += share.files;
+        year.size_bytes = year.size_bytes.saturating_add(share.size_bytes);
+    }
+    Ok(years
+        .into_iter()
+        .map(|(year, share)| (year.to_string(), share))
+        .collect())
+}
+
+fn directories(
+    report: Report,
+    catalogue: &Catalogue,
+    limit: usize,
+    context: &mut Context,
+) -> anyhow::Result<()> {
+    let rows = catalogue.heaviest(limit)?;
+    if context.json {
+        for row in &rows {
+            context.out.json(&serde_json::json!({
+                "report": report.name(),
+                "at": JsonPath::new(&row.path),
+                "usage": JsonUsage::new(&row.usage),
+            }))?;
+        }
+        return Ok(());
+    }
+    super::du::table(rows.iter().map(|row| (&row.path[..], &row.usage))).print(&mut context.out)?;
+    Ok(())
 }
 
 fn sums_by<K: Ord>(catalogue: &Catalogue, key: impl Fn(&Group) -> K) -> anyhow::Result<BTreeMap<K, Usage>> {

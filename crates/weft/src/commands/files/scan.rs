@@ -5,7 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::catalogue::{Catalogue, LastStage, Magic, Progress, ScanError, ScanReport, ScanSettings, is_address};
+use ::catalogue::{
+    Catalogue, LastStage, Magic, Progress, ScanError, ScanReport, ScanRow, ScanSettings, is_address,
+};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
@@ -211,25 +213,61 @@ fn print(
     let stages = &scanned.stages;
     let row = &scanned.row;
     if context.json {
-        let mut root = row.root.to_vec();
-        if !row.below.is_empty() {
-            root.push(b'/');
-            root.extend_from_slice(&row.below);
-        }
-        context.out.json(&serde_json::json!({
-            "scan": scanned.number,
-            "dir": JsonPath::new(&root),
-            "counts": row.counts,
-            "total": JsonUsage::new(&row.total),
-            "resumed": row.resumed,
-            "elapsed_ms": elapsed_ms,
-            "stages": stages,
-        }))?;
+        context.out.json(&json(scanned, elapsed_ms))?;
         return Ok(());
     }
     if !matches!(args.until, LastStage::Apply) {
         return print_stages(stages, context);
     }
+    print_counts(&scanned.row, context)?;
+    let part = if row.below.is_empty() {
+        String::new()
+    } else {
+        format!(" of {}", dir.display())
+    };
+    let resumed = if row.resumed > 0 {
+        ", continued after a stop"
+    } else {
+        ""
+    };
+    writeln!(
+        context.out,
+        "scan {}{part}: {} in {} ({}/s){resumed}",
+        scanned.number,
+        counted(row.counts.entries, "entry", "entries"),
+        duration_ms(elapsed_ms),
+        count(per_second(
+            stages.get(1).map_or(0, |stage| stage.done),
+            elapsed_ms
+        )),
+    )?;
+    if args.stages || context.verbose > 0 {
+        writeln!(context.out)?;
+        print_stages(stages, context)?;
+    }
+    Ok(())
+}
+
+fn json(scanned: &ScanReport, elapsed_ms: u64) -> serde_json::Value {
+    let row = &scanned.row;
+    let mut root = row.root.to_vec();
+    if !row.below.is_empty() {
+        root.push(b'/');
+        root.extend_from_slice(&row.below);
+    }
+    serde_json::json!({
+        "scan": scanned.number,
+        "dir": JsonPath::new(&root),
+        "counts": row.counts,
+        "total": JsonUsage::new(&row.total),
+        "resumed": row.resumed,
+        "elapsed_ms": elapsed_ms,
+        "stages": scanned.stages,
+    })
+}
+
+/// Prints the totals of the tree, and what the scan changed and could not read.
+fn print_counts(row: &ScanRow, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
     let total = &row.total;
     let root = display_path(&row.root);
@@ -258,31 +296,6 @@ fn print(
             .style
             .bad(&format!("{} could not be read", count(counts.faults)));
         writeln!(out, "{line}: weft files status --faults")?;
-    }
-    let part = if row.below.is_empty() {
-        String::new()
-    } else {
-        format!(" of {}", dir.display())
-    };
-    let resumed = if row.resumed > 0 {
-        ", continued after a stop"
-    } else {
-        ""
-    };
-    writeln!(
-        out,
-        "scan {}{part}: {} in {} ({}/s){resumed}",
-        scanned.number,
-        counted(counts.entries, "entry", "entries"),
-        duration_ms(elapsed_ms),
-        count(per_second(
-            scanned.stages.get(1).map_or(0, |stage| stage.done),
-            elapsed_ms
-        )),
-    )?;
-    if args.stages || context.verbose > 0 {
-        writeln!(context.out)?;
-        print_stages(stages, context)?;
     }
     Ok(())
 }

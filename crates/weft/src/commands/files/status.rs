@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ::catalogue::{Catalogue, Freshness, ScanState};
+use ::catalogue::{Catalogue, Freshness, Root, ScanState};
 
 use super::times::{ago, shown_ms};
 use super::watch::because;
@@ -59,16 +59,7 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
     if context.json {
         let trees: Vec<_> = trees
             .iter()
-            .map(|(fresh, tree)| {
-                serde_json::json!({
-                    "dir": JsonPath::new(&tree.path),
-                    "usage": JsonUsage::new(&tree.usage),
-                    "whole_scan": tree.whole_scan,
-                    "whole_ended_ms": tree.whole_ended_ms,
-                    "faults": tree.faults,
-                    "fresh": fresh.as_ref().map(json_fresh),
-                })
-            })
+            .map(|(fresh, tree)| json_tree(fresh.as_ref(), tree))
             .collect();
         let stopped: Vec<u64> = begun.iter().map(|(number, _)| *number).collect();
         let epoch = catalogue.epoch()?;
@@ -81,31 +72,7 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
         writeln!(context.out, "nothing is catalogued yet: run weft files scan DIR")?;
         return Ok(Outcome::Done);
     }
-    let mut table = Table::new(&[
-        ("tree", Column::Flexible),
-        ("entries", Column::Right),
-        ("directories", Column::Right),
-        ("size", Column::Right),
-        ("on disk", Column::Right),
-        ("last full scan", Column::Left),
-        ("unreadable", Column::Right),
-    ]);
-    for (_, tree) in &trees {
-        table.row([
-            display_path(&tree.path),
-            count(number(tree.usage.entries)),
-            count(number(tree.usage.directories)),
-            bytes(number(tree.usage.size_bytes)),
-            bytes(number(tree.usage.disk_bytes())),
-            if tree.whole_scan == 0 {
-                "never".to_owned()
-            } else {
-                ago(tree.whole_ended_ms)
-            },
-            count(tree.faults),
-        ]);
-    }
-    table.print(&mut context.out)?;
+    tree_table(trees.iter().map(|(_, tree)| tree)).print(&mut context.out)?;
     for (fresh, tree) in &trees {
         if let Some(fresh) = fresh {
             writeln!(
@@ -125,6 +92,45 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
         writeln!(out, "{line} {}: the next scan continues it", ago(row.ended_ms))?;
     }
     Ok(Outcome::Done)
+}
+
+fn tree_table<'a>(trees: impl Iterator<Item = &'a Root>) -> Table {
+    let mut table = Table::new(&[
+        ("tree", Column::Flexible),
+        ("entries", Column::Right),
+        ("directories", Column::Right),
+        ("size", Column::Right),
+        ("on disk", Column::Right),
+        ("last full scan", Column::Left),
+        ("unreadable", Column::Right),
+    ]);
+    for tree in trees {
+        table.row([
+            display_path(&tree.path),
+            count(number(tree.usage.entries)),
+            count(number(tree.usage.directories)),
+            bytes(number(tree.usage.size_bytes)),
+            bytes(number(tree.usage.disk_bytes())),
+            if tree.whole_scan == 0 {
+                "never".to_owned()
+            } else {
+                ago(tree.whole_ended_ms)
+            },
+            count(tree.faults),
+        ]);
+    }
+    table
+}
+
+fn json_tree(fresh: Option<&Freshness>, tree: &Root) -> serde_json::Value {
+    serde_json::json!({
+        "dir": JsonPath::new(&tree.path),
+        "usage": JsonUsage::new(&tree.usage),
+        "whole_scan": tree.whole_scan,
+        "whole_ended_ms": tree.whole_ended_ms,
+        "faults": tree.faults,
+        "fresh": fresh.map(json_fresh),
+    })
 }
 
 /// Describes how fresh a tree is that is or was watched.

@@ -154,6 +154,11 @@ impl Account {
             count(self.captures),
             counted(self.pages, "page", "pages")
         )?;
+        self.print_defects(context)
+    }
+
+    fn print_defects(&self, context: &mut Context) -> anyhow::Result<()> {
+        let out = &mut context.out;
         if !self.defects.is_empty() {
             let defects: Vec<String> = self
                 .defects

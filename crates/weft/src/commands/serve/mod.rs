@@ -154,28 +154,8 @@ impl Args {
 
 /// Runs `weft serve`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    if args.s3_server.s3.is_some() && args.place().is_none() && !args.gateway.is_given() {
-        return Err(WrongUse(
-            "--s3 requires a store: --volume DIR (once per disk) or --store-config, or --upstream for a \
-             remote store"
-                .into(),
-        )
-        .into());
-    }
-    let mut settings = OpenSettings::default();
-    let serves_a_store = args.place().is_some() || args.gateway.is_given();
-    let keeps_a_store = serves_a_store && !context.archive_given;
-    settings.create = args.create || keeps_a_store && !context.read_only;
-    settings.own = true;
-    if let Some(place) = args.place().or_else(|| args.cluster.given()) {
-        context.remote_inputs.use_store(place);
-    }
-    // Report mistakes in the settings before an archive is created.
-    let cache_settings = args.cache.settings(context)?;
-    let archive = ask::open_with(context, settings).map_err(with_create_advice)?;
-    // One cache for all readers of this process. Its directory may be inside the archive's.
-    let cache = Cache::open(&cache_settings, CACHE_PROGRAM).context("open the cache")?;
-    context.remote_inputs.set_cache(cache.clone());
+    check_s3_has_store(args)?;
+    let (archive, cache) = open(args, context)?;
     // Register before anything listens: from here on a Ctrl-C shuts down cleanly.
     let stop = Stop::listen()?;
     let keys = context.archive.join(KEYS_FILE);
@@ -231,6 +211,36 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         server.end();
     });
     Ok(Outcome::Done)
+}
+
+fn check_s3_has_store(args: &Args) -> Result<(), WrongUse> {
+    if args.s3_server.s3.is_some() && args.place().is_none() && !args.gateway.is_given() {
+        return Err(WrongUse(
+            "--s3 requires a store: --volume DIR (once per disk) or --store-config, or --upstream for a \
+             remote store"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
+/// Opens the archive, and the cache for all readers of this process.
+fn open(args: &Args, context: &mut Context) -> anyhow::Result<(Archive, Cache)> {
+    let mut settings = OpenSettings::default();
+    let serves_a_store = args.place().is_some() || args.gateway.is_given();
+    let keeps_a_store = serves_a_store && !context.archive_given;
+    settings.create = args.create || keeps_a_store && !context.read_only;
+    settings.own = true;
+    if let Some(place) = args.place().or_else(|| args.cluster.given()) {
+        context.remote_inputs.use_store(place);
+    }
+    // Report mistakes in the settings before an archive is created.
+    let cache_settings = args.cache.settings(context)?;
+    let archive = ask::open_with(context, settings).map_err(with_create_advice)?;
+    // The directory of the cache may be inside the archive's.
+    let cache = Cache::open(&cache_settings, CACHE_PROGRAM).context("open the cache")?;
+    context.remote_inputs.set_cache(cache.clone());
+    Ok((archive, cache))
 }
 
 /// Starts the web server, with the SQL program if it is available.

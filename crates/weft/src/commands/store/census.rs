@@ -47,6 +47,40 @@ pub(super) fn run(_: &Args, place: ConnectSettings, context: &mut Context) -> an
 }
 
 fn print(census: &Census, elapsed_ms: u64, context: &mut Context) -> anyhow::Result<()> {
+    print_replicas(census, context)?;
+    let out = &mut context.out;
+    let named = [
+        ("lost", &census.lost_bytes),
+        ("disagree", &census.conflicting),
+        ("no answer", &census.volumes_unreachable),
+    ];
+    for (what, names) in named {
+        for name in names {
+            writeln!(out, "{} {}", out.style.bad(&format!("{what}:")), clean(name))?;
+        }
+    }
+    writeln!(out)?;
+    let mut table = Table::new(&[("volume", Column::Left), ("live replicas", Column::Right)]);
+    for (volume, replicas) in &census.by_volume {
+        table.row([volume.clone(), count(*replicas)]);
+    }
+    table.print(out)?;
+    let verdict = if census.is_whole() {
+        out.style.bold("whole")
+    } else {
+        out.style.bad("not whole")
+    };
+    writeln!(
+        out,
+        "\n{verdict}, by layout {}, counted in {}",
+        census.layout,
+        duration_ms(elapsed_ms)
+    )?;
+    Ok(())
+}
+
+/// Prints the number of objects, and one row for each thing that a replica can be.
+fn print_replicas(census: &Census, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
     writeln!(
         out,
@@ -100,32 +134,5 @@ fn print(census: &Census, elapsed_ms: u64, context: &mut Context) -> anyhow::Res
         let line = format!("{name:<10} {figure}   {}", out.style.dim(meaning));
         writeln!(out, "{}", line.trim_end())?;
     }
-    let named = [
-        ("lost", &census.lost_bytes),
-        ("disagree", &census.conflicting),
-        ("no answer", &census.volumes_unreachable),
-    ];
-    for (what, names) in named {
-        for name in names {
-            writeln!(out, "{} {}", out.style.bad(&format!("{what}:")), clean(name))?;
-        }
-    }
-    writeln!(out)?;
-    let mut table = Table::new(&[("volume", Column::Left), ("live replicas", Column::Right)]);
-    for (volume, replicas) in &census.by_volume {
-        table.row([volume.clone(), count(*replicas)]);
-    }
-    table.print(out)?;
-    let verdict = if census.is_whole() {
-        out.style.bold("whole")
-    } else {
-        out.style.bad("not whole")
-    };
-    writeln!(
-        out,
-        "\n{verdict}, by layout {}, counted in {}",
-        census.layout,
-        duration_ms(elapsed_ms)
-    )?;
     Ok(())
 }

@@ -20,10 +20,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use archive::question::{
-    Check, CheckBody, DamageRow, Details, Dump, DumpFormat, LedgerRow, Status, StatusBody, TakedownRulesBody,
-    TakedownRulesQuestion, View,
+    Check, CheckBody, DamageRow, Details, Dump, DumpFormat, FingerprintRow, LedgerRow, Status, StatusBody,
+    TakedownRulesBody, TakedownRulesQuestion, View,
 };
 use archive::{Archive, TakedownRules};
+use inputs::Sources;
 use serde::Serialize;
 
 use crate::ask;
@@ -112,35 +113,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         .remote_inputs
         .sources()
         .with_own(archive::own_inputs(&context.archive));
-    let kept_out = takedown_rules(&archive)?;
-    let load = |mode| {
-        let how = RebuildSettings {
-            mode,
-            kept_out: &kept_out,
-        };
-        RebuiltArchive::load(archive.dir(), &rows, &status, &sources, &stop, how)
-    };
-    // A damaged archive is compared row by row as far as it is readable.
-    let agreed = if fingerprints.is_empty() {
-        None
-    } else {
-        fingerprints::compare_views(
-            &archive,
-            &status,
-            &fingerprints,
-            &rows,
-            &load(RebuildMode::Fingerprints)?,
-        )?
-    };
-    let (views, unknown) = match agreed {
-        Some(views) => (views, Vec::new()),
-        None => {
-            let rebuilt = load(RebuildMode::AllViews)?;
-            let scope = Scope::of(&rows, &rebuilt.unknown);
-            let views = compare_views(&archive, &status, &rebuilt, &scope)?;
-            (views, rebuilt.unknown)
-        }
-    };
+    let (views, unknown) = compare_with_inputs(&archive, &status, &fingerprints, &rows, &sources, &stop)?;
     let (epoch_after, _) = self::status(&archive)?;
     ensure!(
         epoch_after == epoch,
@@ -166,6 +139,36 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     } else {
         Outcome::Losses
     })
+}
+
+/// Compares the archive with its inputs. Returns the views, and the inputs that are unknown.
+fn compare_with_inputs(
+    archive: &Archive,
+    status: &StatusBody,
+    fingerprints: &[FingerprintRow],
+    rows: &[LedgerRow],
+    sources: &Sources,
+    stop: &Stop,
+) -> anyhow::Result<(Vec<Comparison>, Vec<UnknownInput>)> {
+    let kept_out = takedown_rules(archive)?;
+    let load = |mode| {
+        let how = RebuildSettings {
+            mode,
+            kept_out: &kept_out,
+        };
+        RebuiltArchive::load(archive.dir(), rows, status, sources, stop, how)
+    };
+    // A damaged archive has no fingerprints. It is compared row by row as far as it is readable.
+    if !fingerprints.is_empty() {
+        let rebuilt = load(RebuildMode::Fingerprints)?;
+        if let Some(views) = fingerprints::compare_views(archive, status, fingerprints, rows, &rebuilt)? {
+            return Ok((views, Vec::new()));
+        }
+    }
+    let rebuilt = load(RebuildMode::AllViews)?;
+    let scope = Scope::of(rows, &rebuilt.unknown);
+    let views = compare_views(archive, status, &rebuilt, &scope)?;
+    Ok((views, rebuilt.unknown))
 }
 
 /// The scope and the result of the comparison.

@@ -14,48 +14,13 @@ use crate::units::{bytes, count, counted};
 /// Prints what a policy would do.
 pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Context) -> anyhow::Result<()> {
     if context.json {
-        for item in &plan.items {
-            context.out.json(&serde_json::json!({
-                "policy": policy.name,
-                "action": policy.action.kind(),
-                "path": JsonPath::new(&item.path),
-                "size_bytes": item.file.size_bytes,
-            }))?;
-        }
-        for grown in &plan.grown {
-            context.out.json(&serde_json::json!({
-                "policy": policy.name,
-                "action": policy.action.kind(),
-                "path": JsonPath::new(&grown.path),
-                "size_bytes": grown.size_bytes,
-                "before_size_bytes": grown.before.0,
-                "before_ms": grown.before.1,
-                "percent": grown.percent,
-            }))?;
-        }
-        return Ok(());
+        return plan_json(policy, plan, context);
+    }
+    if matches!(policy.action, policy::Action::Growth { .. }) {
+        return grown_trees(policy, plan, context);
     }
     let out = &mut context.out;
     let name = out.style.bold(&policy.name);
-    if matches!(policy.action, policy::Action::Growth { .. }) {
-        writeln!(
-            out,
-            "{name}: {} by more than the limit",
-            counted(plan.grown.len() as u64, "tree grew", "trees grew")
-        )?;
-        for grown in &plan.grown {
-            let percent = out.style.warn(&format!("{:+.1}%", grown.percent));
-            writeln!(
-                out,
-                "  {percent}  {}: {} on {}, {} now",
-                display_path(&grown.path),
-                bytes(number(grown.before.0)),
-                shown_ms(grown.before.1),
-                bytes(number(grown.size_bytes)),
-            )?;
-        }
-        return Ok(());
-    }
     let planned = sum((plan.items.len() as u64, plan.size_bytes()));
     let matched = sum(plan.matched);
     let rest = if planned == matched {
@@ -79,6 +44,51 @@ pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Con
     }
     if plan.items.len() > limit {
         writeln!(out, "  and {} more", count((plan.items.len() - limit) as u64))?;
+    }
+    Ok(())
+}
+
+fn plan_json(policy: &Policy, plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
+    for item in &plan.items {
+        context.out.json(&serde_json::json!({
+            "policy": policy.name,
+            "action": policy.action.kind(),
+            "path": JsonPath::new(&item.path),
+            "size_bytes": item.file.size_bytes,
+        }))?;
+    }
+    for grown in &plan.grown {
+        context.out.json(&serde_json::json!({
+            "policy": policy.name,
+            "action": policy.action.kind(),
+            "path": JsonPath::new(&grown.path),
+            "size_bytes": grown.size_bytes,
+            "before_size_bytes": grown.before.0,
+            "before_ms": grown.before.1,
+            "percent": grown.percent,
+        }))?;
+    }
+    Ok(())
+}
+
+fn grown_trees(policy: &Policy, plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    let name = out.style.bold(&policy.name);
+    writeln!(
+        out,
+        "{name}: {} by more than the limit",
+        counted(plan.grown.len() as u64, "tree grew", "trees grew")
+    )?;
+    for grown in &plan.grown {
+        let percent = out.style.warn(&format!("{:+.1}%", grown.percent));
+        writeln!(
+            out,
+            "  {percent}  {}: {} on {}, {} now",
+            display_path(&grown.path),
+            bytes(number(grown.before.0)),
+            shown_ms(grown.before.1),
+            bytes(number(grown.size_bytes)),
+        )?;
     }
     Ok(())
 }
