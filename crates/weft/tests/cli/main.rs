@@ -5,6 +5,8 @@
 
 mod addresses;
 mod ask;
+mod ask_links;
+mod ask_lists;
 mod bag;
 #[cfg(target_os = "linux")]
 mod bombs;

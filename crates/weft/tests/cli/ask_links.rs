@@ -1,0 +1,278 @@
+//! Queries on links, domains and ranks.
+
+use expect_test::expect;
+
+use super::ask::{check, loaded};
+use crate::fixture;
+use crate::support::Workspace;
+
+#[test]
+fn inlinks() {
+    check(
+        &["inlinks", "http://www.library.example/"],
+        &expect![[r#"
+        exit code 0
+        3 pages link to example,library)/ (epoch 1, newest versions)
+        from                                  kind         anchor       title
+        http://www.library.example/catalogue  same domain  Home         Catalogue
+        http://museum.example/                external     Library      The Museum
+        http://museum.example/maps            external     The library  Maps
+    "#]],
+    );
+}
+
+#[test]
+fn links_to_a_whole_site_and_their_counts() {
+    check(
+        &["inlinks", "library.example/*"],
+        &expect![[r#"
+        exit code 0
+        4 links to URLs of example,library)/ (epoch 1, newest versions)
+        from                                  to                                    kind         anchor         title
+        http://www.library.example/catalogue  http://www.library.example/           same domain  Home           Catalogue
+        http://museum.example/                http://www.library.example/           external     Library        The Museum
+        http://museum.example/maps            http://www.library.example/           external     The library    Maps
+        http://www.library.example/           http://www.library.example/catalogue  same domain  The catalogue  The New Library
+    "#]],
+    );
+    check(
+        &["inlinks", "*.library.example", "--external", "--by", "domain"],
+        &expect![[r#"
+            exit code 0
+            2 links by domain, 1 of 1 (epoch 1)
+            links  external  first                last                 domain
+                2         2  2015-03-01 08:00:00  2015-03-01 08:00:01  museum.example
+        "#]],
+    );
+    check(
+        &["inlinks", "*.library.example", "--by", "anchor", "--limit", "1"],
+        &expect![[r#"
+            exit code 0
+            4 links by anchor, 1 of 4 (epoch 1)
+            links  external  first                last                 anchor
+                1         0  2014-01-26 20:06:25  2014-01-26 20:06:25  Home
+            all:  weft inlinks '*.library.example' --by anchor --all
+        "#]],
+    );
+    check(
+        &["inlinks", "*.library.example", "--by", "month", "--format", "csv"],
+        &expect![[r#"
+            exit code 0
+            value,links,links_external,first,last
+            2015-03,2,2,2015-03-01T08:00:00.000Z,2015-03-01T08:00:01.000Z
+            2014-01,1,0,2014-01-26T20:06:25.000Z,2014-01-26T20:06:25.000Z
+            2016-01,1,0,2016-01-01T00:00:00.000Z,2016-01-01T00:00:00.000Z
+        "#]],
+    );
+    check(
+        &[
+            "inlinks",
+            "http://www.library.example/",
+            "--anchor",
+            "THE",
+            "--from-domain",
+            "museum.example",
+        ],
+        &expect![[r#"
+            exit code 0
+            1 page links to example,library)/ (epoch 1, newest versions)
+            from                        kind      anchor       title
+            http://museum.example/maps  external  The library  Maps
+        "#]],
+    );
+}
+
+#[test]
+fn inlinks_of_older_versions() {
+    let place = Workspace::new();
+    let link = |words: &str| format!("<title>Page</title><a href=http://target.example/>{words}</a>");
+    let (first, second) = (link("our friends"), link("friends"));
+    let gone = "<title>Page</title>no links any more";
+    let pages = [
+        ("http://one.example/", "2010-01-01T00:00:00Z", first.as_str()),
+        ("http://one.example/", "2012-06-01T00:00:00Z", second.as_str()),
+        ("http://one.example/", "2014-01-01T00:00:00Z", gone),
+        ("http://two.example/", "2013-01-01T00:00:00Z", first.as_str()),
+        ("http://two.example/", "2015-01-01T00:00:00Z", first.as_str()),
+    ];
+    place.write("web.warc", &fixture::warc(&pages));
+    place.good(&["load", "web.warc"]);
+    place.check(
+        &["inlinks", "http://target.example/", "--ever"],
+        &expect![[r#"
+            exit code 0
+            2 pages link to example,target)/ (epoch 1, all versions)
+            from                 first                last                 now  kind      anchor       title
+            http://one.example/  2010-01-01 00:00:00  2012-06-01 00:00:00       external  friends      Page
+            http://two.example/  2013-01-01 00:00:00  2015-01-01 00:00:00  now  external  our friends  Page
+        "#]],
+    );
+    place.check(
+        &["inlinks", "http://target.example/", "--at", "2012-05"],
+        &expect![[r#"
+            exit code 0
+            1 page links to example,target)/ (epoch 1, versions at 201205)
+            from                 first                version              now  kind      anchor       title
+            http://one.example/  2010-01-01 00:00:00  2010-01-01 00:00:00       external  our friends  Page
+        "#]],
+    );
+    place.check(
+        &["inlinks", "http://target.example/", "--at", "2009"],
+        &expect![[r#"
+            exit code 0
+            0 pages link to example,target)/ (epoch 1, versions at 2009)
+        "#]],
+    );
+    place.check(
+        &["inlinks", "http://target.example/", "--ever", "--limit", "1"],
+        &expect![[r#"
+            exit code 0
+            1 page links to example,target)/, and more (epoch 1, all versions)
+            from                 first                last                 now  kind      anchor   title
+            http://one.example/  2010-01-01 00:00:00  2012-06-01 00:00:00       external  friends  Page
+            all:  weft inlinks http://target.example/ --ever --all
+            more: weft inlinks http://target.example/ --ever --after ImV4YW1wbGUsb25lKS8i
+        "#]],
+    );
+    let rows = "http://one.example/,Page,http://target.example/,friends,true,false,\
+                2010-01-01T00:00:00.000Z,2012-06-01T00:00:00.000Z,false";
+    let csv = place.good(&["inlinks", "http://target.example/", "--ever", "--format", "csv"]);
+    assert_eq!(
+        (csv.lines().nth(1), csv.lines().count()),
+        (Some(rows), 3),
+        "{csv}"
+    );
+    let ever = place.json(&["inlinks", "http://target.example/", "--ever"]);
+    assert_eq!(ever["total"], serde_json::Value::Null);
+    assert_eq!(
+        ever["rows"][0]["version"],
+        serde_json::json!({
+            "first_seen": "2010-01-01T00:00:00.000Z",
+            "fetch_time": "2012-06-01T00:00:00.000Z",
+            "is_current": false,
+        })
+    );
+    let both = place.run(&["inlinks", "http://target.example/", "--ever", "--at", "2012"]);
+    assert_eq!(both.code, Some(2), "{}", both.stderr);
+    // After a takedown they are missing from this answer too.
+    place.good(&["forget", "--url", "http://one.example/"]);
+    let ever = place.json(&["inlinks", "http://target.example/", "--ever"]);
+    assert_eq!(ever["rows"].as_array().map(Vec::len), Some(1), "{ever}");
+}
+
+#[test]
+fn outlinks() {
+    check(
+        &["outlinks", "http://museum.example/maps"],
+        &expect![[r#"
+        exit code 0
+        2 links from example,museum)/maps (epoch 1, newest versions)
+        to                           kind      anchor
+        http://gone.example/         external  Gone
+        http://www.library.example/  external  The library
+    "#]],
+    );
+}
+
+#[test]
+fn domain() {
+    check(
+        &["domain", "library.example"],
+        &expect![[r#"
+        exit code 0
+        library.example
+        URIs 2   pages 2   in-links from other domains 2
+
+        rank  external  in-links  url                                   title
+           1         2         3  http://www.library.example/           The New Library
+           2         0         1  http://www.library.example/catalogue  Catalogue
+
+        links  from domain
+            2  museum.example
+    "#]],
+    );
+}
+
+#[test]
+fn top_of_what_was_captured() {
+    check(
+        &["top", "--captured"],
+        &expect![[r#"
+        exit code 0
+        rank  external  in-links  url                                   title
+           1         2         3  http://www.library.example/           The New Library
+           2         1         2  http://museum.example/maps            Maps
+           4         0         1  http://www.library.example/catalogue  Catalogue
+           5         0         0  http://museum.example/                The Museum
+    "#]],
+    );
+    check(
+        &["top", "gone.example", "--captured"],
+        &expect![[r#"
+        exit code 0
+        no captured pages of gone.example
+    "#]],
+    );
+    let place = loaded();
+    let all = place.json(&["top", "--captured", "--all"]);
+    // Pages of every length, joined by their cursors, are the whole list.
+    for limit in ["1", "2", "3"] {
+        let (mut rows, mut after) = (Vec::new(), String::new());
+        loop {
+            let mut arguments = vec!["top", "--captured", "--limit", limit];
+            if !after.is_empty() {
+                arguments.extend(["--after", &after]);
+            }
+            let page = place.json(&arguments);
+            rows.extend(page["rows"].as_array().expect("rows").clone());
+            match page["next"].as_str() {
+                Some(next) => after = next.to_owned(),
+                None => break,
+            }
+        }
+        assert_eq!(all["rows"], serde_json::Value::Array(rows), "pages of {limit}");
+    }
+}
+
+#[test]
+fn top() {
+    check(
+        &["top"],
+        &expect![[r#"
+        exit code 0
+        rank  external  in-links  url                                   title
+           1         2         3  http://www.library.example/           The New Library
+           2         1         2  http://museum.example/maps            Maps
+           3         1         1  http://gone.example/                  (not captured)
+           4         0         1  http://www.library.example/catalogue  Catalogue
+           5         0         0  http://museum.example/                The Museum
+    "#]],
+    );
+    check(
+        &["top", "museum.example"],
+        &expect![[r#"
+        exit code 0
+        rank  external  in-links  url                         title
+           1         1         2  http://museum.example/maps  Maps
+           2         0         0  http://museum.example/      The Museum
+    "#]],
+    );
+}
+
+#[test]
+fn a_domain_says_how_many_urls_it_has() {
+    let place = Workspace::new();
+    let links: String = (0..25)
+        .map(|number| format!("<a href='http://many.example/{number}'>{number}</a> "))
+        .collect();
+    place.write(
+        "web.warc",
+        &fixture::warc(&[("http://one.example/", "2010-01-01T00:00:00Z", &links)]),
+    );
+    place.good(&["load", "web.warc"]);
+    let said = place.good(&["domain", "many.example"]);
+    let last = said.lines().last();
+    assert_eq!(last, Some("20 of 25 URIs; all: weft top many.example --all"));
+    let all = place.good(&["top", "many.example", "--all"]);
+    assert_eq!(all.lines().count(), 26, "{all}");
+}
