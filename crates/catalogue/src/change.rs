@@ -448,6 +448,32 @@ impl Change {
         self.remove(Table::Changes, key);
     }
 
+    /// Adds the differences of the sums by group to the stored sums.
+    fn write_groups(&mut self) -> Result<(), CatalogueError> {
+        let catalogue = self.catalogue.clone();
+        for (group, difference) in std::mem::take(&mut self.groups) {
+            let key = group.to_bytes();
+            let row = catalogue.tables.space(Table::Groups).get(key)?;
+            let mut usage = row
+                .map(|row| Usage::of_bytes(&row))
+                .transpose()?
+                .unwrap_or_default();
+            usage.add(&difference, 1);
+            system::holds!(
+                "files.groups",
+                usage.entries >= 0,
+                "{group:?} has {} entries",
+                usage.entries
+            );
+            if usage.is_empty() {
+                self.remove(Table::Groups, key)
+            } else {
+                self.insert(Table::Groups, key, usage.to_bytes())
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the changes visible, and then durable.
     pub(crate) fn commit(mut self) -> Result<(), CatalogueError> {
         let catalogue = self.catalogue.clone();
@@ -484,26 +510,7 @@ impl Change {
                 self.insert(Table::Linked, id.to_bytes(), row.to_bytes())
             }
         }
-        for (group, difference) in std::mem::take(&mut self.groups) {
-            let key = group.to_bytes();
-            let row = catalogue.tables.space(Table::Groups).get(key)?;
-            let mut usage = row
-                .map(|row| Usage::of_bytes(&row))
-                .transpose()?
-                .unwrap_or_default();
-            usage.add(&difference, 1);
-            system::holds!(
-                "files.groups",
-                usage.entries >= 0,
-                "{group:?} has {} entries",
-                usage.entries
-            );
-            if usage.is_empty() {
-                self.remove(Table::Groups, key)
-            } else {
-                self.insert(Table::Groups, key, usage.to_bytes())
-            }
-        }
+        self.write_groups()?;
         let (key, value) = Catalogue::epoch_row(self.epoch);
         self.insert(Table::Meta, key, value);
         // A batch is atomic across crashes. If an epoch is lost, the resumed scan finds its changes

@@ -42,6 +42,34 @@ impl Catalogue {
     /// Fails if a row cannot be read.
     pub fn check(&self) -> Result<Vec<String>, CatalogueError> {
         let mut differences = Vec::new();
+        let mut is = self.recount_packs(&mut differences)?;
+        for row in std::mem::take(&mut is.linked) {
+            let (id, mut row) = row;
+            row.names.sort_by(|a, b| (a.dir, &a.name).cmp(&(b.dir, &b.name)));
+            is.count(row.names[0].dir, &row.names[0].attributes);
+            if self.linked(id)?.as_ref() != Some(&row) {
+                differences.push(format!("{id:?}: expected the names {row:?}"));
+            }
+            is.linked.insert(id, row);
+        }
+        for (_, root) in self.roots()? {
+            let group = Group::of(&root.attributes);
+            is.groups.entry(group).or_default().count(&root.attributes, 1);
+        }
+        self.check_trees(&mut is, &mut differences)?;
+        self.check_groups(is.groups, &mut differences)?;
+        for row in self.tables.space(Table::Linked).iter() {
+            let id = FileId::of_bytes(&row.key()?)?;
+            if !is.linked.contains_key(&id) {
+                differences.push(format!("{id:?} has no name"));
+            }
+        }
+        differences.truncate(DIFFERENCES);
+        Ok(differences)
+    }
+
+    /// Counts the entries of all packs, except files with several names, which it collects.
+    fn recount_packs(&self, differences: &mut Vec<String>) -> Result<Recomputed, CatalogueError> {
         let mut is = Recomputed::default();
         for row in self.tables.space(Table::Packs).iter() {
             let (key, value) = row.into_inner()?;
@@ -70,22 +98,16 @@ impl Catalogue {
                 }
             }
         }
-        for row in std::mem::take(&mut is.linked) {
-            let (id, mut row) = row;
-            row.names.sort_by(|a, b| (a.dir, &a.name).cmp(&(b.dir, &b.name)));
-            is.count(row.names[0].dir, &row.names[0].attributes);
-            if self.linked(id)?.as_ref() != Some(&row) {
-                differences.push(format!("{id:?}: expected the names {row:?}"));
-            }
-            is.linked.insert(id, row);
-        }
-        for (_, root) in self.roots()? {
-            let group = Group::of(&root.attributes);
-            is.groups.entry(group).or_default().count(&root.attributes, 1);
-        }
-        self.check_trees(&mut is, &mut differences)?;
+        Ok(is)
+    }
+
+    fn check_groups(
+        &self,
+        expected: FxHashMap<Group, Usage>,
+        differences: &mut Vec<String>,
+    ) -> Result<(), CatalogueError> {
         let mut groups: BTreeMap<Group, Usage> = self.groups()?.into_iter().collect();
-        for (group, usage) in is.groups {
+        for (group, usage) in expected {
             let found = groups.remove(&group).unwrap_or_default();
             if found != usage {
                 differences.push(format!("{group:?}: found {found:?}, expected {usage:?}"));
@@ -96,14 +118,7 @@ impl Catalogue {
                 .into_iter()
                 .map(|(group, usage)| format!("{group:?}: found {usage:?}, expected nothing")),
         );
-        for row in self.tables.space(Table::Linked).iter() {
-            let id = FileId::of_bytes(&row.key()?)?;
-            if !is.linked.contains_key(&id) {
-                differences.push(format!("{id:?} has no name"));
-            }
-        }
-        differences.truncate(DIFFERENCES);
-        Ok(differences)
+        Ok(())
     }
 
     fn check_trees(&self, is: &mut Recomputed, differences: &mut Vec<String>) -> Result<(), CatalogueError> {

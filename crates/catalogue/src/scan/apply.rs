@@ -194,36 +194,7 @@ impl Scan {
     ) -> Result<(), CatalogueError> {
         let DirDifference { dir, difference, end } = differs;
         let counts = difference.counts;
-        for (key, pack) in difference.packs {
-            change.pack(key, pack);
-        }
-        for (group, usage) in &difference.groups {
-            change.count_group(*group, usage, 1);
-            change.count_in(dir.id, usage, 1)?;
-        }
-        for (id, name, attributes) in difference.linked {
-            change.linked_name(id, dir.id, &name, attributes.as_ref())?;
-            if let Some(observer) = &self.observer {
-                let names = change.names_of_linked(id)?;
-                observer.linked(id, dir.id, attributes.as_ref(), names);
-            }
-        }
-        if !difference.lost.is_empty() || !difference.changes.is_empty() {
-            let path = self.path_of(&dir);
-            for (id, name) in difference.lost {
-                let mut path = path.clone();
-                crate::catalogue::join(&mut path, &name);
-                change.mark_missing(id, dir.id, &name, &OrphanRow::lost(path))?;
-            }
-            if !difference.changes.is_empty() {
-                change.changes(&ChangesRow {
-                    at_ms: system::time_ms(),
-                    dir: path,
-                    names: difference.changes,
-                    scan: self.number_of_changes(),
-                });
-            }
-        }
+        self.apply_difference(change, &dir, difference)?;
         let is_attached = match &dir.parent {
             Some(parent) => change.is_attached(dir.id, parent.id, &dir.name)?,
             None => true,
@@ -271,6 +242,45 @@ impl Scan {
             entries,
             ..std::mem::take(row)
         };
+        Ok(())
+    }
+
+    fn apply_difference(
+        &self,
+        change: &mut Change,
+        dir: &Dir,
+        difference: Difference,
+    ) -> Result<(), CatalogueError> {
+        for (key, pack) in difference.packs {
+            change.pack(key, pack);
+        }
+        for (group, usage) in &difference.groups {
+            change.count_group(*group, usage, 1);
+            change.count_in(dir.id, usage, 1)?;
+        }
+        for (id, name, attributes) in difference.linked {
+            change.linked_name(id, dir.id, &name, attributes.as_ref())?;
+            if let Some(observer) = &self.observer {
+                let names = change.names_of_linked(id)?;
+                observer.linked(id, dir.id, attributes.as_ref(), names);
+            }
+        }
+        if !difference.lost.is_empty() || !difference.changes.is_empty() {
+            let path = self.path_of(dir);
+            for (id, name) in difference.lost {
+                let mut path = path.clone();
+                crate::catalogue::join(&mut path, &name);
+                change.mark_missing(id, dir.id, &name, &OrphanRow::lost(path))?;
+            }
+            if !difference.changes.is_empty() {
+                change.changes(&ChangesRow {
+                    at_ms: system::time_ms(),
+                    dir: path,
+                    names: difference.changes,
+                    scan: self.number_of_changes(),
+                });
+            }
+        }
         Ok(())
     }
 }

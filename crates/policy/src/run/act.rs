@@ -11,6 +11,17 @@ use crate::plan::{PlannedFile, holds};
 use crate::rules::Action;
 use crate::trash;
 
+/// The files of a chunk after their first check.
+struct CheckedChunk<'a> {
+    ready: Vec<CheckedFile<'a>>,
+    /// The other files, with the numbers of their actions.
+    ended: Vec<(u64, ActRow)>,
+    /// Number of files of the run that have failed.
+    failed: u64,
+    /// Why the run ends here, if too many files failed.
+    too_many: Option<String>,
+}
+
 impl Runner<'_> {
     /// Acts on some files. Returns the outcome of each and, if the run ends here, the reason.
     /// `so_far` counts the files of the run that are done and those that failed. The percentage of
@@ -21,45 +32,13 @@ impl Runner<'_> {
         so_far: (u64, u64),
         stop: &AtomicBool,
     ) -> Result<(Vec<ActRow>, Option<String>), CatalogueError> {
-        let (mut ready, mut ended) = (Vec::new(), Vec::new());
-        let (mut done, mut failed) = so_far;
-        let mut too_many = None;
-        for item in items {
-            too_many = too_many_errors(self.policy, done, failed);
-            if too_many.is_some() {
-                break;
-            }
-            let act = self.next_act;
-            self.next_act += 1;
-            let mut row = ActRow {
-                action: self.policy.action.kind(),
-                state: ActState::Begun,
-                at_ms: system::time_ms(),
-                path: item.path.clone(),
-                to: self.destination(item, act),
-                version: FileVersion::of(&item.file),
-                access: (item.file.mode, item.file.uid, item.file.gid),
-                why: String::new(),
-            };
-            match self.check(item) {
-                Ok((place, file)) => {
-                    row.access = (file.mode, file.uid, file.gid);
-                    row.version = FileVersion::of(&file);
-                    ready.push(CheckedFile {
-                        item,
-                        place,
-                        file,
-                        act,
-                        row,
-                    });
-                }
-                Err(end) => {
-                    set(&mut row, Err(end));
-                    failed += u64::from(row.state == ActState::Failed);
-                    ended.push((act, row));
-                }
-            }
-        }
+        let CheckedChunk {
+            ready,
+            mut ended,
+            mut failed,
+            mut too_many,
+        } = self.check_chunk(items, so_far);
+        let mut done = so_far.0;
         let begun = ready
             .iter()
             .map(|ready| (self.number, ready.act, ready.row.clone()));
@@ -104,6 +83,54 @@ impl Runner<'_> {
             ..LogBatch::default()
         })?;
         Ok((ended.into_iter().map(|(_, row)| row).collect(), too_many))
+    }
+
+    /// Checks the files of a chunk, and stops at the first one before which too many have failed.
+    fn check_chunk<'a>(&mut self, items: &'a [PlannedFile], so_far: (u64, u64)) -> CheckedChunk<'a> {
+        let (done, failed) = so_far;
+        let mut chunk = CheckedChunk {
+            ready: Vec::new(),
+            ended: Vec::new(),
+            failed,
+            too_many: None,
+        };
+        for item in items {
+            chunk.too_many = too_many_errors(self.policy, done, chunk.failed);
+            if chunk.too_many.is_some() {
+                break;
+            }
+            let act = self.next_act;
+            self.next_act += 1;
+            let mut row = ActRow {
+                action: self.policy.action.kind(),
+                state: ActState::Begun,
+                at_ms: system::time_ms(),
+                path: item.path.clone(),
+                to: self.destination(item, act),
+                version: FileVersion::of(&item.file),
+                access: (item.file.mode, item.file.uid, item.file.gid),
+                why: String::new(),
+            };
+            match self.check(item) {
+                Ok((place, file)) => {
+                    row.access = (file.mode, file.uid, file.gid);
+                    row.version = FileVersion::of(&file);
+                    chunk.ready.push(CheckedFile {
+                        item,
+                        place,
+                        file,
+                        act,
+                        row,
+                    });
+                }
+                Err(end) => {
+                    set(&mut row, Err(end));
+                    chunk.failed += u64::from(row.state == ActState::Failed);
+                    chunk.ended.push((act, row));
+                }
+            }
+        }
+        chunk
     }
 
     /// Checks that the file is the planned one and still meets the condition.

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::Runner;
 use super::outcome::{ActError, CheckedFile, Outcome};
 use crate::crash::CRASH_POINTS;
-use crate::shelf::CopyStoreError;
+use crate::shelf::{CopyStore, CopyStoreError};
 
 impl Runner<'_> {
     /// Reads a whole file and returns its digest. Skips a file that changed meanwhile, because it
@@ -94,30 +94,8 @@ impl Runner<'_> {
                 "it is damaged: its copy is not replaced".to_owned(),
             ));
         }
-        let failed = |error: CopyStoreError| ActError::failed("the store", error);
-        let sha256 = match shelf.find(&address).map_err(failed)? {
-            Some(theirs) => {
-                let ours = self.read(ready, stop)?;
-                if ours != theirs {
-                    let message =
-                        format!("{address} is another object: it is left as it is; copy with another prefix");
-                    return Err(ActError::Failed(message));
-                }
-                ours
-            }
-            None => {
-                let file = ready
-                    .place
-                    .read()
-                    .map_err(|error| ActError::failed("it cannot be opened", error))?;
-                let put = shelf.put(&address, file);
-                system::failpoint::pass(&CRASH_POINTS, "policy.put");
-                // If the file was changed in the meantime, that is not an error of the store.
-                self.check_unchanged(ready)?;
-                put.map_err(failed)?
-            }
-        };
-        let found = shelf.verify(&address).map_err(failed)?;
+        let sha256 = self.put_or_compare(ready, shelf, &address, stop)?;
+        let found = shelf.verify(&address).map_err(store_failed)?;
         let found = found.ok_or_else(|| ActError::Failed(format!("{address} is gone again")))?;
         system::failpoint::pass(&CRASH_POINTS, "policy.verified");
         if found.sha256 != sha256 {
@@ -151,6 +129,39 @@ impl Runner<'_> {
             digest: Some(digest),
         })
     }
+
+    /// Puts a file into the store, or compares it with the object already there. Returns its
+    /// digest.
+    fn put_or_compare(
+        &self,
+        ready: &CheckedFile<'_>,
+        shelf: &dyn CopyStore,
+        address: &str,
+        stop: &AtomicBool,
+    ) -> Result<[u8; 32], ActError> {
+        if let Some(theirs) = shelf.find(address).map_err(store_failed)? {
+            let ours = self.read(ready, stop)?;
+            if ours != theirs {
+                let message =
+                    format!("{address} is another object: it is left as it is; copy with another prefix");
+                return Err(ActError::Failed(message));
+            }
+            return Ok(ours);
+        }
+        let file = ready
+            .place
+            .read()
+            .map_err(|error| ActError::failed("it cannot be opened", error))?;
+        let put = shelf.put(address, file);
+        system::failpoint::pass(&CRASH_POINTS, "policy.put");
+        // If the file was changed in the meantime, that is not an error of the store.
+        self.check_unchanged(ready)?;
+        put.map_err(store_failed)
+    }
+}
+
+fn store_failed(error: CopyStoreError) -> ActError {
+    ActError::failed("the store", error)
 }
 
 /// Returns the SHA-256 of a file; `None` if it was stopped.

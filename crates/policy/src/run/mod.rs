@@ -121,8 +121,6 @@ pub fn run(
         number,
         next_act,
     };
-    let began = system::now();
-    let mut sent_bytes = 0u64;
     let items: Vec<PlannedFile> = match policy.action {
         // The plan already lists them; there is nothing to do.
         Action::Report | Action::Growth { .. } => Vec::new(),
@@ -132,38 +130,7 @@ pub fn run(
             .filter(|item| !done.contains(&(item.path.clone(), FileVersion::of(&item.file))))
             .collect(),
     };
-    let mut is_stopped = false;
-    let mut items = &items[..];
-    while !items.is_empty() {
-        let (chunk, rest) = items.split_at(chunk_length(items));
-        items = rest;
-        if let Some(why) = ends_early(policy, &row, settings.stop) {
-            is_stopped = settings.stop.load(Relaxed);
-            row.end = why;
-            break;
-        }
-        let (acts, end) = runner.chunk(chunk, (row.done.0, row.failed), settings.stop)?;
-        for act in acts {
-            match act.state {
-                ActState::Done => {
-                    row.done.0 += 1;
-                    row.done.1 += act.version.size_bytes;
-                }
-                ActState::Skipped => row.skipped += 1,
-                _ => row.failed += 1,
-            }
-            sent_bytes += act.version.size_bytes;
-            (settings.each)(&act);
-        }
-        row.ended_ms = system::time_ms();
-        if let Some(why) = end {
-            row.end = why;
-            break;
-        }
-        if let Some(rate) = policy.limits.rate_bytes {
-            throttle(rate, sent_bytes, began, settings.stop);
-        }
-    }
+    let is_stopped = runner.act_on_all(&items, &mut row, settings)?;
     row.ended_ms = system::time_ms();
     row.state = match (is_stopped, row.failed) {
         // Keep the state: the next run continues this one.
@@ -272,4 +239,48 @@ struct Runner<'a> {
     shelf: Option<&'a dyn CopyStore>,
     number: u64,
     next_act: u64,
+}
+
+impl Runner<'_> {
+    /// Acts on the files in chunks and counts their outcomes in `row`. Returns whether the run was
+    /// stopped.
+    fn act_on_all(
+        &mut self,
+        mut items: &[PlannedFile],
+        row: &mut RunRow,
+        settings: &mut RunSettings<'_>,
+    ) -> Result<bool, CatalogueError> {
+        let began = system::now();
+        let mut sent_bytes = 0u64;
+        while !items.is_empty() {
+            let (chunk, rest) = items.split_at(chunk_length(items));
+            items = rest;
+            if let Some(why) = ends_early(self.policy, row, settings.stop) {
+                row.end = why;
+                return Ok(settings.stop.load(Relaxed));
+            }
+            let (acts, end) = self.chunk(chunk, (row.done.0, row.failed), settings.stop)?;
+            for act in acts {
+                match act.state {
+                    ActState::Done => {
+                        row.done.0 += 1;
+                        row.done.1 += act.version.size_bytes;
+                    }
+                    ActState::Skipped => row.skipped += 1,
+                    _ => row.failed += 1,
+                }
+                sent_bytes += act.version.size_bytes;
+                (settings.each)(&act);
+            }
+            row.ended_ms = system::time_ms();
+            if let Some(why) = end {
+                row.end = why;
+                break;
+            }
+            if let Some(rate) = self.policy.limits.rate_bytes {
+                throttle(rate, sent_bytes, began, settings.stop);
+            }
+        }
+        Ok(false)
+    }
 }

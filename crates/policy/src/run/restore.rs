@@ -1,6 +1,7 @@
 //! Restores a file that an action has taken away: from the trash, from where it was moved, or from
 //! the store. A file now in its place is never replaced.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
@@ -84,14 +85,7 @@ pub(super) fn fetch_back(
     if place.stat(catalogue)?.is_some() {
         return Err(UndoError::OtherFile);
     }
-    let mut part = row.path.clone();
-    let begin = part
-        .iter()
-        .rposition(|&byte| byte == b'/')
-        .map_or(0, |slash| slash + 1);
-    part.truncate(begin);
-    part.extend_from_slice(format!(".weft-undo-{run}-{act}").as_bytes());
-    let part = PathHandle::open(&part)?;
+    let part = PathHandle::open(&part_path(&row.path, (run, act)))?;
     // Left by a process that was killed in between. Usually there is no such file, and creating it
     // reports any other error.
     let _ = part.remove();
@@ -104,19 +98,7 @@ pub(super) fn fetch_back(
                 address: copy.address.clone(),
             });
         }
-        let (mode, uid, gid) = row.access;
-        // Users who are not allowed to give files away keep the ownership.
-        let _ = rustix::fs::fchown(&file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode.into())).map_err(io::Error::from)?;
-        let modified = Timespec {
-            tv_sec: row.version.modified_ns.div_euclid(1_000_000_000),
-            tv_nsec: row.version.modified_ns.rem_euclid(1_000_000_000),
-        };
-        let times = Timestamps {
-            last_access: modified,
-            last_modification: modified,
-        };
-        rustix::fs::futimens(&file, &times).map_err(io::Error::from)?;
+        restore_attributes(&file, row)?;
         file.sync_all()?;
         Ok(part.rename(&place)?)
     };
@@ -133,4 +115,34 @@ pub(super) fn fetch_back(
         damaged_ms: None,
         ..known
     })
+}
+
+/// Returns the temporary name of a file that is being restored, next to its path.
+fn part_path(path: &[u8], (run, act): (u64, u64)) -> Vec<u8> {
+    let mut part = path.to_vec();
+    let begin = part
+        .iter()
+        .rposition(|&byte| byte == b'/')
+        .map_or(0, |slash| slash + 1);
+    part.truncate(begin);
+    part.extend_from_slice(format!(".weft-undo-{run}-{act}").as_bytes());
+    part
+}
+
+/// Gives a file the owner, the permissions and the time that it had before the action.
+fn restore_attributes(file: &File, row: &ActRow) -> io::Result<()> {
+    let (mode, uid, gid) = row.access;
+    // Users who are not allowed to give files away keep the ownership.
+    let _ = rustix::fs::fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    rustix::fs::fchmod(file, Mode::from_raw_mode(mode.into()))?;
+    let modified = Timespec {
+        tv_sec: row.version.modified_ns.div_euclid(1_000_000_000),
+        tv_nsec: row.version.modified_ns.rem_euclid(1_000_000_000),
+    };
+    let times = Timestamps {
+        last_access: modified,
+        last_modification: modified,
+    };
+    rustix::fs::futimens(file, &times)?;
+    Ok(())
 }

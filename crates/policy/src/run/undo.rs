@@ -36,14 +36,7 @@ pub fn undo(
 ) -> Result<Vec<Undone>, RunError> {
     settle(catalogue)?;
     let runs = catalogue.runs()?;
-    let mut acts: Vec<(u64, ActRow)> = Vec::new();
-    catalogue.each_act(Some(run), |_, act, row| {
-        let is_done = matches!(row.state, ActState::Done | ActState::Emptied);
-        if is_done && only.is_none_or(|only| only == act) {
-            acts.push((act, row));
-        }
-        Ok::<(), CatalogueError>(())
-    })?;
+    let acts = completed_acts(catalogue, run, only)?;
     let Some((_, before)) = runs.into_iter().find(|(number, _)| *number == run) else {
         return Err(RunError::NoRun { run });
     };
@@ -90,6 +83,23 @@ pub fn undo(
         note_run(catalogue, run, after_undo(catalogue, run, before)?)?;
     }
     Ok(undone)
+}
+
+/// Returns the actions of a run that can be undone, or the one numbered `only`.
+fn completed_acts(
+    catalogue: &Catalogue,
+    run: u64,
+    only: Option<u64>,
+) -> Result<Vec<(u64, ActRow)>, CatalogueError> {
+    let mut acts = Vec::new();
+    catalogue.each_act(Some(run), |_, act, row| {
+        let is_done = matches!(row.state, ActState::Done | ActState::Emptied);
+        if is_done && only.is_none_or(|only| only == act) {
+            acts.push((act, row));
+        }
+        Ok::<(), CatalogueError>(())
+    })?;
+    Ok(acts)
 }
 
 fn note_run(catalogue: &Arc<Catalogue>, run: u64, row: RunRow) -> Result<(), CatalogueError> {
