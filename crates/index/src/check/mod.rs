@@ -84,22 +84,10 @@ impl Snapshot {
         }
         damages.add_all(uris.as_ref().and_then(|uris| uris.stray.clone()));
         damages.add_all(uris.as_ref().and_then(|uris| uris.stray_anchors.clone()));
-        damages.add_all(match derived::rankings(self) {
-            Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
-            other => other?,
-        });
-        damages.add_all(match derived::past_texts(self) {
-            Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
-            other => other?,
-        });
-        damages.add_all(match past_links::past_links(self) {
-            Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
-            other => other?,
-        });
-        damages.add_all(match originals::references(self) {
-            Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
-            other => other?,
-        });
+        damages.checked(derived::rankings(self))?;
+        damages.checked(derived::past_texts(self))?;
+        damages.checked(past_links::past_links(self))?;
+        damages.checked(originals::references(self))?;
         let (versions, uris) = (versions.unwrap_or_default(), uris.unwrap_or_default());
         Ok(IndexCheck {
             damages: damages.0,
@@ -141,6 +129,15 @@ impl Damages {
                 Ok(None)
             }
         }
+    }
+
+    /// Records the first difference in a table, or its failure to be read.
+    fn checked(&mut self, difference: Result<Option<Damage>, DumpError>) -> Result<(), DumpError> {
+        self.add_all(match difference {
+            Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
+            other => other?,
+        });
+        Ok(())
     }
 
     /// Records the first difference in a table that does not agree with another. Without one,

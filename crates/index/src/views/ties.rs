@@ -113,13 +113,42 @@ fn ties<'a>(stays: Option<&VersionRow>, new: impl Iterator<Item = &'a (InputId, 
 
 /// Returns the captures that a version and its text came from, as far as views show them.
 fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, Capture)>, SnapshotError> {
-    let mut links = links::read(cut, url_key, |_| true)?;
-    let text = if row.text.is_some() {
-        texts::read(cut, url_key)?
-    } else {
-        None
+    let mut version = restore_version(cut, url_key, row)?;
+    let Some(origin) = &row.text else {
+        return Ok(vec![(row.input, version)]);
+    };
+    let text = texts::read(cut, url_key)?.unwrap_or_default();
+    if (origin.input, origin.offset) == (row.input, row.offset) {
+        if let Some(page) = version.content_mut() {
+            page.text = text;
+            page.text_truncated = origin.truncated;
+        }
+        return Ok(vec![(row.input, version)]);
     }
-    .unwrap_or_default();
+    // This capture is never current, because it ranks below the version, so only its text matters.
+    let source = Capture {
+        mime: captures::text_mime(cut, url_key, row, origin)?,
+        digest: origin.digest.clone(),
+        offset: origin.offset,
+        kind: origin.kind,
+        status: 200,
+        redirect: None,
+        original: None,
+        page: Some(Page {
+            text,
+            text_truncated: origin.truncated,
+            language: origin.language.clone(),
+            ..Page::default()
+        }),
+        document: None,
+        ..version.clone()
+    };
+    Ok(vec![(row.input, version), (origin.input, source)])
+}
+
+/// Restores the capture of a version, without its text.
+fn restore_version(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Capture, SnapshotError> {
+    let mut links = links::read(cut, url_key, |_| true)?;
     let is_redirect = (300..400).contains(&row.status);
     let stored = match row.kind {
         CaptureKind::Revisit => captures::at(cut, url_key, &row.position())?.map(|stored| stored.capture),
@@ -160,35 +189,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
     } else if row.is_document {
         version.document = Some(Box::new(content));
     }
-    let Some(origin) = &row.text else {
-        return Ok(vec![(row.input, version)]);
-    };
-    if (origin.input, origin.offset) == (row.input, row.offset) {
-        if let Some(page) = version.content_mut() {
-            page.text = text;
-            page.text_truncated = origin.truncated;
-        }
-        return Ok(vec![(row.input, version)]);
-    }
-    // This capture is never current, because it ranks below the version, so only its text matters.
-    let source = Capture {
-        mime: captures::text_mime(cut, url_key, row, origin)?,
-        digest: origin.digest.clone(),
-        offset: origin.offset,
-        kind: origin.kind,
-        status: 200,
-        redirect: None,
-        original: None,
-        page: Some(Page {
-            text,
-            text_truncated: origin.truncated,
-            language: origin.language.clone(),
-            ..Page::default()
-        }),
-        document: None,
-        ..version.clone()
-    };
-    Ok(vec![(row.input, version), (origin.input, source)])
+    Ok(version)
 }
 
 fn put(write: &mut Write<'_>, input: InputId, capture: &Capture) {

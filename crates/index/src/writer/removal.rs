@@ -199,6 +199,33 @@ impl RemovalScan<'_> {
         } else {
             i64::MAX
         };
+        let mut captures = self.read_newest(left, newest, changed_revisits, reread, unreadable)?;
+        for (input, capture) in changed_revisits {
+            let is_known = captures
+                .iter()
+                .any(|(i, c)| (*i, c.offset) == (*input, capture.offset));
+            if !is_known {
+                captures.push((*input, capture.clone()));
+            }
+        }
+        Ok(Redecide {
+            url_key,
+            captures: Some(captures),
+            captured,
+            is_addition: false,
+        })
+    }
+
+    /// Reads those of the remaining captures of a key, oldest first, that may be its version: of
+    /// the latest time up to `newest` that has an eligible one. Revisits that changed are known.
+    fn read_newest(
+        &self,
+        left: Vec<StoredCapture>,
+        newest: i64,
+        changed_revisits: &[(InputId, Capture)],
+        reread: &mut Reread<'_>,
+        unreadable: &mut Vec<(CaptureRow, String)>,
+    ) -> Result<Vec<(InputId, Capture)>, TakeBackError> {
         let mut captures: Vec<(InputId, Capture)> = Vec::new();
         for stored in left
             .into_iter()
@@ -244,20 +271,7 @@ impl RemovalScan<'_> {
                 }
             }
         }
-        for (input, capture) in changed_revisits {
-            let is_known = captures
-                .iter()
-                .any(|(i, c)| (*i, c.offset) == (*input, capture.offset));
-            if !is_known {
-                captures.push((*input, capture.clone()));
-            }
-        }
-        Ok(Redecide {
-            url_key,
-            captures: Some(captures),
-            captured,
-            is_addition: false,
-        })
+        Ok(captures)
     }
 
     /// Returns the remaining captures of a key, oldest first.

@@ -78,6 +78,16 @@ pub(crate) fn add(
     if changed.is_empty() {
         return Ok(Vec::new());
     }
+    redecided(cut, changed, new)
+}
+
+/// Moves the captures of keys with changed revisits out of `new`, and returns them by key with the
+/// stored ones that compete with them.
+fn redecided(
+    cut: &Cut,
+    changed: BTreeMap<Vec<u8>, (InputId, Capture)>,
+    new: &mut Vec<(InputId, Capture)>,
+) -> Result<Vec<(Redecide, Vec<CapturePosition>)>, SnapshotError> {
     let keys: BTreeSet<String> = changed.values().map(|(_, c)| c.url_key.clone()).collect();
     let mut groups: BTreeMap<String, Vec<(InputId, Capture)>> = BTreeMap::new();
     for (input, capture) in new.extract_if(.., |(_, c)| keys.contains(&c.url_key)) {
