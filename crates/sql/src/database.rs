@@ -346,16 +346,7 @@ impl Database {
         cut: Arc<Cut>,
         settings: &QuerySettings,
     ) -> Result<(SessionContext, u64), SqlError> {
-        let epoch = match settings.at_epoch {
-            Some(epoch) if epoch > cut.epoch() => {
-                return Err(SqlError::Epoch {
-                    table: "captures",
-                    why: format!("epoch {epoch} does not exist yet; the newest is {}", cut.epoch()),
-                });
-            }
-            Some(epoch) => epoch,
-            None => cut.epoch(),
-        };
+        let epoch = epoch_of(&cut, settings)?;
         let tables = Arc::new(Tables {
             facts: self.facts(cut.archive())?,
             files: self.files.clone(),
@@ -371,32 +362,20 @@ impl Database {
         schemas.register_schema(CCINDEX, Arc::new(CcIndexSchema(tables.clone())))?;
         let catalogs = MemoryCatalogProviderList::new();
         catalogs.register_catalog(CATALOG.to_owned(), Arc::new(schemas));
-        let search = SearchFunction {
-            cut: tables.cut.clone(),
-        };
-        let inlinks = InlinksFunction {
-            cut: tables.cut.clone(),
-        };
-        let mut config = self.base.config().clone();
-        let options = config.options_mut();
-        options.optimizer.prefer_hash_join = !settings.sorts_for_joins;
-        options.optimizer.join_reordering = !settings.joins_as_written;
-        // String views share buffers. Each row kept in memory is charged for its whole buffer, as
-        // if it had a copy, so that statements which fit would be rejected.
-        options.execution.parquet.schema_force_view_types =
-            !(settings.sorts_for_joins || settings.joins_as_written);
-        if settings.sorts_for_joins {
-            // Each sort reserves memory separately on each thread.
-            options.execution.target_partitions = 1;
-        }
         let mut builder = SessionStateBuilder::new_from_existing(self.base.clone())
-            .with_config(config)
+            .with_config(self.config(settings))
             .with_catalog_list(Arc::new(catalogs));
         if settings.sorts_for_joins {
             builder = builder.with_runtime_env(self.sorting.clone());
         }
         let functions = builder.table_functions().get_or_insert_default();
         if tables.is_newest {
+            let search = SearchFunction {
+                cut: tables.cut.clone(),
+            };
+            let inlinks = InlinksFunction {
+                cut: tables.cut.clone(),
+            };
             functions.insert(
                 "search".into(),
                 Arc::new(TableFunction::new("search".into(), Arc::new(search))),
@@ -419,6 +398,34 @@ impl Database {
             }
         }
         Ok((context, epoch))
+    }
+
+    fn config(&self, settings: &QuerySettings) -> SessionConfig {
+        let mut config = self.base.config().clone();
+        let options = config.options_mut();
+        options.optimizer.prefer_hash_join = !settings.sorts_for_joins;
+        options.optimizer.join_reordering = !settings.joins_as_written;
+        // String views share buffers. Each row kept in memory is charged for its whole buffer, as
+        // if it had a copy, so that statements which fit would be rejected.
+        options.execution.parquet.schema_force_view_types =
+            !(settings.sorts_for_joins || settings.joins_as_written);
+        if settings.sorts_for_joins {
+            // Each sort reserves memory separately on each thread.
+            options.execution.target_partitions = 1;
+        }
+        config
+    }
+}
+
+/// Returns the epoch that a statement reads.
+fn epoch_of(cut: &Cut, settings: &QuerySettings) -> Result<u64, SqlError> {
+    match settings.at_epoch {
+        Some(epoch) if epoch > cut.epoch() => Err(SqlError::Epoch {
+            table: "captures",
+            why: format!("epoch {epoch} does not exist yet; the newest is {}", cut.epoch()),
+        }),
+        Some(epoch) => Ok(epoch),
+        None => Ok(cut.epoch()),
     }
 }
 

@@ -88,34 +88,9 @@ pub async fn export(
             write(&read_input(input, position.0, &mut quarantine).await?)?;
         }
         let mut capture = facts::capture_of(&captures)?;
-        while let Some(of) = links.position().await? {
-            if of > position {
-                break;
-            }
-            if of < position {
-                return Err(wrong(
-                    base,
-                    format!(
-                        "links has a link of input {} at {}, but captures has no capture there",
-                        of.0, of.1
-                    ),
-                ));
-            }
-            add_link(&mut capture, &links)?;
-            links.advance();
-        }
+        read_links(base, &mut capture, position, &mut links).await?;
         if let Some(texts) = &mut texts {
-            while let Some(of) = texts.position().await? {
-                if of > position {
-                    break;
-                }
-                if of == position
-                    && let Some(page) = &mut capture.page
-                {
-                    page.text = texts.text("text")?;
-                }
-                texts.advance();
-            }
+            read_text(&mut capture, position, texts).await?;
         }
         write(&ImportLine::Capture(Box::new(capture)))?;
         captures.advance();
@@ -143,6 +118,48 @@ async fn read_input(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Res
         quarantine.advance();
     }
     Ok(ImportLine::Input(input))
+}
+
+/// Reads the links of the capture at `position`. `links` must be in the order of the captures.
+async fn read_links(
+    base: &str,
+    capture: &mut Capture,
+    position: (i64, u64),
+    links: &mut Rows,
+) -> Result<(), SqlError> {
+    while let Some(of) = links.position().await? {
+        if of > position {
+            break;
+        }
+        if of < position {
+            return Err(wrong(
+                base,
+                format!(
+                    "links has a link of input {} at {}, but captures has no capture there",
+                    of.0, of.1
+                ),
+            ));
+        }
+        add_link(capture, links)?;
+        links.advance();
+    }
+    Ok(())
+}
+
+/// Reads the text of the page at `position`. `texts` must be in the order of the captures.
+async fn read_text(capture: &mut Capture, position: (i64, u64), texts: &mut Rows) -> Result<(), SqlError> {
+    while let Some(of) = texts.position().await? {
+        if of > position {
+            break;
+        }
+        if of == position
+            && let Some(page) = &mut capture.page
+        {
+            page.text = texts.text("text")?;
+        }
+        texts.advance();
+    }
+    Ok(())
 }
 
 fn add_link(capture: &mut Capture, rows: &Rows) -> Result<(), SqlError> {

@@ -108,23 +108,29 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
         if let Some(path) = &history {
             save_history(&mut editor, path);
         }
-        let answered = tokio::select! {
-            answered = answer(database, whole.trim().trim_end_matches(';'), &settings, format, io::stdout()) => answered,
-            _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("stopped")),
-        };
-        match answered {
-            Ok(answered) => eprintln!("{}", style.dim(&summary_line(&answered))),
-            Err(error) => eprintln!(
-                "{} {}",
-                style.bad("error:"),
-                format::terminal::clean_lines(&format!("{error:#}"))
-            ),
-        }
+        run_statement(database, whole.trim().trim_end_matches(';'), &settings, format).await;
     }
     if let Some(path) = &history {
         save_history(&mut editor, path);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs a statement until it ends or Ctrl-C is pressed, and prints its rows and its summary.
+async fn run_statement(database: &Database, statement: &str, settings: &QuerySettings, format: Format) {
+    let style = Style::of_stderr();
+    let answered = tokio::select! {
+        answered = answer(database, statement, settings, format, io::stdout()) => answered,
+        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("stopped")),
+    };
+    match answered {
+        Ok(answered) => eprintln!("{}", style.dim(&summary_line(&answered))),
+        Err(error) => eprintln!(
+            "{} {}",
+            style.bad("error:"),
+            format::terminal::clean_lines(&format!("{error:#}"))
+        ),
+    }
 }
 
 fn save_history(editor: &mut Editor<Names, FileHistory>, path: &PathBuf) {

@@ -29,6 +29,7 @@ use listen::{ListenAddress, Port, PortSettings, Security};
 use sql::Database;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tonic::transport::server::TcpIncoming;
 use ui::Parts;
 
@@ -151,65 +152,17 @@ pub(crate) async fn run(
         Some(incoming) => Some(incoming.local_addr().context("the address of Flight SQL")?),
     };
     let (end, ended) = watch::channel(false);
-    let stopped = |mut ended: watch::Receiver<bool>| async move {
-        // An error means that the sender is gone: stop as well.
-        let _ = ended.wait_for(|ended| *ended).await;
-    };
     let flight =
         flight.map(|incoming| tokio::spawn(flight::serve(runner.clone(), incoming, stopped(ended.clone()))));
     if !read_only {
         tokio::spawn(upkeep::run(Arc::clone(&database)));
     }
     let served = match &args.socket {
-        Some(socket) => {
-            let parts = Parts {
-                archive: true,
-                // `weft serve` passes on requests only from users who may see everything.
-                running: true,
-                store: args.beside_store,
-                sql: true,
-                // If a catalogue is first created later, the link appears after a restart.
-                files: database.dir().join("files").is_dir(),
-                // The server always has a cache page.
-                cache: true,
-            };
-            let shared = Shared {
-                runner,
-                hosts: None,
-                parts,
-            };
-            let listener = bind_socket(socket)?;
-            tokio::spawn(async move {
-                let routes = http::routes(shared);
-                axum::serve(listener, routes)
-                    .with_graceful_shutdown(stopped(ended))
-                    .await
-            })
-        }
+        Some(socket) => serve_socket(socket, &database, runner, args, ended)?,
         None => {
-            let address = args.listen.address;
-            let door = ConnectionLimiter::new(Limits {
-                connections_max: 256,
-                per_address_max: 64,
-                reserve: 0,
-            });
-            let port = Port::bind(address, door)
-                .await
-                .with_context(|| format!("listen on {address}; --listen 127.0.0.1:0 takes any free port"))?;
-            let mut hosts = args.hosts.clone();
-            hosts.push(args.listen.host.clone());
-            let hosts = Some(Hosts::new(port.address(), hosts));
-            let parts = Parts {
-                sql: true,
-                ..Parts::default()
-            };
+            let port = bind_port(args).await?;
             announce(database.dir(), port.address(), flight_address, json)?;
-            let routes = TowerToHyperService::new(http::routes(Shared { runner, hosts, parts }));
-            tokio::spawn(async move {
-                let answer = move |request, _| hyper::service::Service::call(&routes, request);
-                port.serve(terms(), answer, stopped(ended)).await;
-                Ok(())
-            })
+            serve_port(port, runner, args, ended)
         }
     };
     wait_for_end(args.socket.is_some()).await?;
@@ -228,6 +181,77 @@ pub(crate) async fn run(
         Err(_) => tracing::info!("running statements were aborted"),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A running HTTP server.
+type Server = JoinHandle<std::io::Result<()>>;
+
+/// Serves the parent process, `weft serve`, which passes on requests of browsers.
+fn serve_socket(
+    socket: &Path,
+    database: &Database,
+    runner: StatementRunner,
+    args: &ServeArgs,
+    ended: watch::Receiver<bool>,
+) -> anyhow::Result<Server> {
+    let parts = Parts {
+        archive: true,
+        // `weft serve` passes on requests only from users who may see everything.
+        running: true,
+        store: args.beside_store,
+        sql: true,
+        // If a catalogue is first created later, the link appears after a restart.
+        files: database.dir().join("files").is_dir(),
+        // The server always has a cache page.
+        cache: true,
+    };
+    let shared = Shared {
+        runner,
+        hosts: None,
+        parts,
+    };
+    let listener = bind_socket(socket)?;
+    Ok(tokio::spawn(async move {
+        let routes = http::routes(shared);
+        axum::serve(listener, routes)
+            .with_graceful_shutdown(stopped(ended))
+            .await
+    }))
+}
+
+async fn bind_port(args: &ServeArgs) -> anyhow::Result<Port> {
+    let address = args.listen.address;
+    let door = ConnectionLimiter::new(Limits {
+        connections_max: 256,
+        per_address_max: 64,
+        reserve: 0,
+    });
+    Port::bind(address, door)
+        .await
+        .with_context(|| format!("listen on {address}; --listen 127.0.0.1:0 takes any free port"))
+}
+
+/// Serves browsers and programs, without a parent process.
+fn serve_port(port: Port, runner: StatementRunner, args: &ServeArgs, ended: watch::Receiver<bool>) -> Server {
+    let mut hosts = args.hosts.clone();
+    hosts.push(args.listen.host.clone());
+    let hosts = Some(Hosts::new(port.address(), hosts));
+    let parts = Parts {
+        sql: true,
+        ..Parts::default()
+    };
+    let routes = TowerToHyperService::new(http::routes(Shared { runner, hosts, parts }));
+    tokio::spawn(async move {
+        let answer = move |request, _| hyper::service::Service::call(&routes, request);
+        port.serve(terms(), answer, stopped(ended)).await;
+        Ok(())
+    })
+}
+
+/// Waits until the process is asked to end.
+async fn stopped(mut ended: watch::Receiver<bool>) {
+    // An error means that the sender is gone: stop as well.
+    let _ = ended.wait_for(|ended| *ended).await;
 }
 
 /// Waits for Ctrl-C, SIGTERM, or the end of the parent process.
