@@ -16,7 +16,7 @@ DESTDIR ?=
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo sql install install-files deb deb-files docs python test test-fast test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-words lint-code \
+.PHONY: help demo sql programs install install-files deb deb-files docs python test test-fast test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-words lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone need-python
 .PHONY: dist dist-files wheel wheel-files need-maturin need-zig
 
@@ -49,10 +49,12 @@ sql: need-cargo
 
 # With SQL=no, without what takes long to build.
 SQL ?= yes
-install: need-cargo
+programs: need-cargo
 	$(CARGO) build --release -p weft
 	@if [ '$(SQL)' != no ]; then $(MAKE) sql; fi
-	$(MAKE) install-files
+
+install deb dist: programs
+	$(MAKE) $@-files
 
 # The program without what only debuggers read, and what it says of itself.
 SHARE = $(DESTDIR)$(PREFIX)/share
@@ -69,11 +71,6 @@ install-files:
 	for unit in weft weft-store; do \
 	    sed 's|@BINDIR@|$(PREFIX)/bin|' packaging/systemd/$$unit.service >'$(UNITS)'/$$unit.service || exit 1; done
 
-deb: need-cargo
-	$(CARGO) build --release -p weft
-	@if [ '$(SQL)' != no ]; then $(MAKE) sql; fi
-	$(MAKE) deb-files
-
 # The package of programs that are built.
 DEB = $(CARGO_TARGET_DIR)/deb
 # Level of compression, 0 to 9.
@@ -89,11 +86,6 @@ docs:
 	    echo 'mdbook is missing. Install it: cargo install mdbook, or a program from https://github.com/rust-lang/mdBook/releases'; exit 1; }
 	@mdbook build --dest-dir '$(abspath $(CARGO_TARGET_DIR))/book'
 	@echo 'open $(abspath $(CARGO_TARGET_DIR))/book/index.html'
-
-dist: need-cargo
-	$(CARGO) build --release -p weft
-	@if [ '$(SQL)' != no ]; then $(MAKE) sql; fi
-	$(MAKE) dist-files
 
 # The tarball of programs that are built. Its systemd units name the programs in PREFIX.
 DIST = $(CARGO_TARGET_DIR)/dist

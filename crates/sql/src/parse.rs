@@ -127,11 +127,12 @@ fn several() -> DataFusionError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
+    /// Compares a statement as it is parsed, or the error, with a text.
     #[track_caller]
-    fn check(statement: &str, expected: &str) {
+    pub(crate) fn check(statement: &str, expected: &str) {
         let found = match parse(statement, 50) {
             Ok(statement) => statement.to_string(),
             Err(error) => error.strip_backtrace(),

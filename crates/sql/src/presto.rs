@@ -341,16 +341,7 @@ fn places_of(list: &Expr) -> Expr {
 
 #[cfg(test)]
 mod tests {
-    use crate::parse::parse;
-
-    #[track_caller]
-    fn check(statement: &str, expected: &str) {
-        let found = match parse(statement, 50) {
-            Ok(statement) => statement.to_string(),
-            Err(error) => error.strip_backtrace(),
-        };
-        assert_eq!(found, expected, "{statement}");
-    }
+    use crate::parse::tests::check;
 
     #[test]
     fn functions() {

@@ -141,11 +141,11 @@ pub(crate) fn decode(row: &[u8], mut wanted: impl FnMut(&[u8]) -> bool) -> Resul
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn link(key: &str, anchor: &str, nofollow: bool) -> Link {
+    pub(crate) fn link(key: &str, anchor: &str, nofollow: bool) -> Link {
         Link {
             url_key: key.into(),
             url: format!("http://x/{key}"),

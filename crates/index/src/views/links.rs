@@ -223,17 +223,8 @@ pub(crate) fn read_encoded(cut: &Cut, source_key: &str) -> Result<Option<Vec<u8>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::views::link_set::tests::link;
     use proptest::prelude::*;
-
-    fn link(key: &str, anchor: &str, nofollow: bool) -> Link {
-        Link {
-            url_key: key.into(),
-            url: format!("http://x/{key}"),
-            anchor: anchor.into(),
-            nofollow,
-            kind: Default::default(),
-        }
-    }
 
     proptest! {
         #[test]

@@ -3,7 +3,7 @@
 use archive::AskError;
 use archive::question::{Diff, DiffBody, DiffChange, DiffVersion};
 
-use super::{Tool, URL, ask_typed};
+use super::{Tool, URL, ask_typed, chars, start};
 use crate::AskArchive;
 use crate::arguments::{Arguments, Kind, Parameter};
 use crate::text::{self, AnswerText};
@@ -28,26 +28,8 @@ pub(super) const TOOL: Tool = Tool {
             is_required: false,
             description: "The newer version, at the end of this time; by default the newest",
         },
-        Parameter {
-            name: "start",
-            kind: Kind::Number {
-                default: 0,
-                min: 0,
-                max: u32::MAX as u64,
-            },
-            is_required: false,
-            description: "Characters of the comparison to skip",
-        },
-        Parameter {
-            name: "chars",
-            kind: Kind::Number {
-                default: 10_000,
-                min: 1,
-                max: 30_000,
-            },
-            is_required: false,
-            description: "Maximum number of characters of the comparison",
-        },
+        start("Characters of the comparison to skip"),
+        chars("Maximum number of characters of the comparison"),
     ],
     call,
 };

@@ -65,6 +65,36 @@ const AFTER: Parameter = Parameter {
     description: "Cursor from the previous answer, to get the rows after it",
 };
 
+/// Returns the parameter that says where a part of a text starts.
+const fn start(description: &'static str) -> Parameter {
+    Parameter {
+        name: "start",
+        kind: Kind::Number {
+            default: 0,
+            min: 0,
+            max: u32::MAX as u64,
+        },
+        is_required: false,
+        description,
+    }
+}
+
+/// Returns the parameter that limits the length of a part of a text.
+const fn chars(description: &'static str) -> Parameter {
+    Parameter {
+        name: "chars",
+        kind: Kind::Number {
+            default: 10_000,
+            min: 1,
+            // With its quotation marks it still fits into [`ANSWER_CHARS_MAX`], unless its lines
+            // are very short.
+            max: 30_000,
+        },
+        is_required: false,
+        description,
+    }
+}
+
 /// Returns the descriptions of all tools.
 pub(crate) fn list() -> Value {
     TOOLS.iter().map(|tool| describe(tool)).collect()

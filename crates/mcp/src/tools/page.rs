@@ -3,7 +3,7 @@
 use archive::AskError;
 use archive::question::{PageText, PageTextBody};
 
-use super::{Tool, URL, ask_typed};
+use super::{Tool, URL, ask_typed, chars, start};
 use crate::AskArchive;
 use crate::arguments::{Arguments, Kind, Parameter};
 use crate::text::AnswerText;
@@ -21,26 +21,8 @@ pub(super) const TOOL: Tool = Tool {
             is_required: false,
             description: "The version at the end of this time, such as 2012 or 2012-05",
         },
-        Parameter {
-            name: "start",
-            kind: Kind::Number {
-                default: 0,
-                min: 0,
-                max: u32::MAX as u64,
-            },
-            is_required: false,
-            description: "Characters of the text to skip",
-        },
-        Parameter {
-            name: "chars",
-            kind: Kind::Number {
-                default: 10_000,
-                min: 1,
-                max: 30_000,
-            },
-            is_required: false,
-            description: "Maximum number of characters of text",
-        },
+        start("Characters of the text to skip"),
+        chars("Maximum number of characters of text"),
     ],
     call,
 };
