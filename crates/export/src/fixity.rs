@@ -149,6 +149,7 @@ impl ComputedDigest {
         loop {
             let at = content.position;
             if at == beginning_bytes {
+                // The file may have grown: the digest in the ledger is that of its beginning.
                 beginning = Some(hex(hasher.clone()));
             }
             // No piece extends past the end of the beginning.
@@ -214,6 +215,7 @@ impl<W: Write> FixityCsv<W> {
     /// `out` cannot be written to. The same holds for the other functions.
     pub fn new(out: W) -> io::Result<FixityCsv<W>> {
         let mut writer = csv::WriterBuilder::new()
+            // RFC 4180.
             .terminator(csv::Terminator::CRLF)
             .from_writer(out);
         writer.write_record(COLUMNS).map_err(io::Error::other)?;

@@ -29,6 +29,7 @@ pub fn serve(mut input: impl BufRead, mut output: impl Write, ask: AskArchive<'_
         if let Some(mut reply) = reply {
             reply.push('\n');
             output.write_all(reply.as_bytes())?;
+            // The client waits for this reply before it sends its next message.
             output.flush()?;
         }
     }
@@ -36,12 +37,14 @@ pub fn serve(mut input: impl BufRead, mut output: impl Write, ask: AskArchive<'_
 
 fn read_line(input: &mut impl BufRead) -> io::Result<Line> {
     let mut line = Vec::new();
+    // One more byte than a message may have, for the end of its line.
     let limit = MESSAGE_BYTES_MAX as u64 + 1;
     let read = input.by_ref().take(limit).read_until(b'\n', &mut line)?;
     if read == 0 {
         return Ok(Line::End);
     }
     if line.pop_if(|byte| *byte == b'\n').is_none() && line.len() > MESSAGE_BYTES_MAX {
+        // Discards the rest without holding it in memory.
         input.skip_until(b'\n')?;
         return Ok(Line::TooLong);
     }

@@ -107,6 +107,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message, (Value, RpcError)> {
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return refuse("`jsonrpc` must be \"2.0\"");
     }
+    // This server sends no requests, so it ignores replies.
     let is_reply = message.contains_key("result") || message.contains_key("error");
     if is_reply && !message.contains_key("method") {
         return Ok(Message::Other);
@@ -115,6 +116,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message, (Value, RpcError)> {
         return refuse("`method` must be a string");
     };
     let id = match message.remove("id") {
+        // A message without identifier is a notification (JSON-RPC 2.0, section 4.1).
         None => return Ok(Message::Other),
         Some(id) if id.is_string() || id.is_number() => id,
         Some(_) => return refuse("`id` must be a string or a number"),

@@ -72,6 +72,7 @@ fn result(request: &Request, era: Era, ask: AskArchive<'_>) -> Result<Value, Rpc
         "tools/call" => (tools::call(&request.params, ask)?, false),
         method => return Err(RpcError::unknown_method(method)),
     };
+    // The revisions with a handshake do not have these fields.
     if era == Era::Stateless {
         result["resultType"] = json!("complete");
         if is_description {

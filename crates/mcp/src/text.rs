@@ -100,6 +100,7 @@ pub(crate) fn fitting<E>(
         if found.text.chars().count() <= ANSWER_CHARS_MAX || rows <= 1 {
             return Ok(found);
         }
+        // Each round asks the archive again. Halving needs few of them.
         rows /= 2;
     }
 }

@@ -142,6 +142,8 @@ pub fn write_bag(
                 });
             }
             Err(error) => {
+                // Every file below `data/` must be in the manifests (RFC 8493, section 3), so none
+                // may stay in part.
                 paths::remove(folder, &file).map_err(failed(&file))?;
                 bagged.left_out.push(OmittedFile {
                     name: row.input,
@@ -156,6 +158,7 @@ pub fn write_bag(
             left_out: bagged.left_out,
         });
     }
+    // Last before the manifests, because the ledger may change while files are copied.
     check_none_taken_down(archive, collection, &payload)?;
     tags::write(folder, collection, &mut payload, &bagged)?;
     Ok(bagged)
@@ -203,6 +206,7 @@ fn copy_into_bag(
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(failed(parent))?;
     }
+    // Two inputs must never share a file.
     let mut file = File::create_new(path).map_err(failed(path))?;
     let mut content = InputReader::of(input);
     let (mut sha256, mut sha512) = (Sha256::new(), Sha512::new());
@@ -221,6 +225,7 @@ fn copy_into_bag(
             return Err(BagError::Stopped);
         }
     }
+    // After a power failure the manifests must not name content that is lost.
     file.sync_all().map_err(failed(path))?;
     let (sha256, sha512) = (
         HEXLOWER.encode(&sha256.finalize()),

@@ -25,6 +25,7 @@ impl BagPaths {
         let name = safe(&row.input);
         let digest = row.digest.trim_start_matches("sha256:");
         let mut path = format!("data/{name}");
+        // Each round makes the path longer, so this ends.
         while !self.is_free(&path) {
             path = path.replacen("data/", &format!("data/sha256-{digest}/"), 1);
         }
@@ -41,6 +42,7 @@ impl BagPaths {
     /// be a folder. Upper and lower case are considered equal, as on some file systems to which a
     /// bag may be copied.
     fn is_free(&self, path: &str) -> bool {
+        // A bag may be copied to a file system that ignores case.
         let path = path.to_lowercase();
         let mut above = path.as_str();
         while let Some((parent, _)) = above.rsplit_once('/') {
@@ -56,6 +58,7 @@ impl BagPaths {
 /// Converts a name to a relative path that every file system accepts.
 fn safe(name: &str) -> String {
     let parts = name
+        // A backslash separates folders on Windows.
         .split(['/', '\\'])
         .filter(|part| !matches!(*part, "" | "." | ".."));
     let parts: Vec<String> = parts.map(safe_part).collect();
@@ -67,6 +70,7 @@ fn safe(name: &str) -> String {
 }
 
 fn safe_part(part: &str) -> String {
+    // Windows allows none of these in a file name.
     let is_odd = |c: char| c.is_control() || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|');
     let mut safe = part.replace(is_odd, "_");
     // The end is kept, because it contains the extension.

@@ -93,6 +93,7 @@ impl GraphBuilder {
         let mut encoded = Vec::new();
         for edge in row::merged(sorted, row::edge_of, row::is_same_edge, row::add_edge) {
             let edge = edge.map_err(scratch(&dir))?;
+            // Checked before the nodes: a node has a row only if one of its edges is kept.
             if edge.links < selection.links_min {
                 continue;
             }
@@ -111,6 +112,7 @@ impl GraphBuilder {
             kept,
             totals: self.totals,
         };
+        // Limits take effect when the graph is read, so its rows are counted by reading them.
         count(&mut graph)?;
         Ok(graph)
     }

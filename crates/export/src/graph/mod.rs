@@ -86,6 +86,7 @@ impl Graph {
     /// # Errors
     /// [`GraphError::Scratch`].
     pub fn keep_around(&mut self, name: &str, nodes_max: usize) -> Result<(), GraphError> {
+        // The node itself is one of them.
         let others_max = nodes_max.saturating_sub(1);
         // The lightest is on top. A neighbour has at most two edges with the node.
         let mut heaviest: BinaryHeap<Reverse<(u64, Reverse<String>)>> = BinaryHeap::new();
@@ -181,6 +182,7 @@ fn xml(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
+            // XML 1.0 has no way to write some of these, not even as references (section 2.2).
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
                 escaped.push(char::REPLACEMENT_CHARACTER)
             }

@@ -167,6 +167,7 @@ pub(super) fn concerned(records: &mut [RedactionDecision]) -> u64 {
         gone.extend(record.id.clone());
     }
     loop {
+        // Ends, because each round but the last adds the id of a record.
         let before = gone.len();
         let may_go = records
             .iter_mut()

@@ -112,6 +112,7 @@ impl Redaction {
                         fate: made.fate,
                     });
                     decided.push(made);
+                    // Its buffers serve the next record.
                     reader.recycle(record);
                 }
                 Entry::Quarantined(span, defect) => redaction.damaged.push((span, defect)),
@@ -176,6 +177,7 @@ impl Redaction {
         let mut aside = aside.tempfile_in(folder).map_err(io("write"))?;
         self.copy(input, &mut aside, &mut each).map_err(io("write"))?;
         aside.as_file().sync_all().map_err(io("sync"))?;
+        // Reads the written file again, to find errors of writing as well.
         let copy = Arc::new(aside.reopen().map_err(io("read again"))?);
         let mut before = 0;
         self.compare(copy, &out.display().to_string(), leave_out, |at| {
@@ -189,6 +191,7 @@ impl Redaction {
             aside.persist_noclobber(out).map(drop)
         }
         .map_err(|error| io("rename the copy to")(error.error))?;
+        // A rename is durable only once its folder is synced.
         let folder = File::open(folder).map_err(io("sync the folder of"))?;
         folder.sync_all().map_err(io("sync the folder of"))
     }
@@ -240,6 +243,7 @@ impl Redaction {
                 });
             }
         }
+        // Each expected record is there, so the copy can only have too many.
         if copy.records.len() == expected.len() {
             Ok(())
         } else {

@@ -192,6 +192,8 @@ impl ResultExport {
                 query: question.query.clone(),
                 all_versions: question.all_versions,
                 limit: HITS_AT_ONCE,
+                // The order decides which result of a group is shown. Without groups it is that of
+                // URL keys, in which an export can be compared with another.
                 order: if is_grouped {
                     question.order
                 } else {
@@ -385,6 +387,7 @@ impl Exporter<'_> {
 
     /// Returns the location of the capture of a result.
     fn record(&self, hit: &SearchHit) -> Result<RecordBody, AskError> {
+        // A record is requested by the digits of its time alone.
         let digits: String = hit.fetch_time.chars().filter(char::is_ascii_digit).collect();
         let question = Record {
             url: hit.url.clone(),
@@ -393,6 +396,7 @@ impl Exporter<'_> {
             fuzzy: false,
         };
         let found = (self.ask)(question.into())?.to::<Record>()?.body;
+        // The nearest capture is returned if the wanted one was removed in the meantime.
         if found.capture.fetch_time == hit.fetch_time {
             Ok(found)
         } else {

@@ -68,6 +68,7 @@ impl Pages {
         page: Option<Value>,
     ) -> io::Result<()> {
         let package = package_of(location).map(|(package, _)| package);
+        // No package has this number, so a capture from elsewhere counts as one without a list.
         let number = package.map_or(Ok(u32::MAX), |package| self.number(package))?;
         let page = page.map_or_else(String::new, |page| page.to_string());
         let place = [&row.url_key, &row.fetch_time, name];

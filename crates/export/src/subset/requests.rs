@@ -28,6 +28,7 @@ impl Requests {
         let requests = self
             .of_inputs
             .entry(location.to_owned())
+            // A failure is kept, too: the input is not read again for each of its captures.
             .or_insert_with(|| read(sources, location).map_err(Arc::new));
         let requests = requests.as_ref().map_err(Arc::clone)?;
         requests.get(&offset).copied().ok_or(CopyError::Gone)

@@ -47,6 +47,7 @@ impl SortedRows {
 
     /// Writes the run, each row after its length (4 bytes, little-endian).
     fn end_run(&mut self) -> io::Result<()> {
+        // Equal rows are the same bytes, so their order does not matter.
         self.run.sort_unstable();
         let mut file = BufWriter::new(tempfile::tempfile()?);
         for row in self.run.drain(..) {

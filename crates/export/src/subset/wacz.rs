@@ -116,12 +116,14 @@ impl PackageIndex {
                 self.page = Some(ask(question.into())?.to::<Page>()?.body);
             }
             let title = self.page.as_ref().map_or("", |page| title_of(page, &row));
+            // The id depends on the capture alone: exporting again gives the same ids.
             let id = digest_text(&Sha256::digest(format!("{} {}", row.fetch_time, row.url)));
             let id = &id["sha256:".len()..][..32];
             listed = Some(json!({"id": id, "url": row.url, "ts": row.fetch_time, "title": title}));
         }
         let pages = self.pages.push(&row, &name, &location, listed);
         pages.map_err(ExportError::Output)?;
+        // The row names its source, but in the package all records are in one file.
         row.filename = WARC.to_owned();
         self.of_key.push(row);
         Ok(())
@@ -140,6 +142,7 @@ impl PackageIndex {
         self.end_key()?;
         let file = || tempfile::tempfile().map(BufWriter::new);
         let mut second = file()?;
+        // Players learn from this line that the index is compressed and where it is.
         let head = json!({"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"});
         writeln!(second, "!meta 0 {head}")?;
         let mut index = ZipNum::new(file()?, second, index_line);
@@ -243,6 +246,7 @@ impl Package {
             "resources": self.resources,
         });
         let described = serde_json::to_vec_pretty(&described)?;
+        // WACZ stores the digest of the description in a second file, which can hold a signature.
         let digest = json!({"path": "datapackage.json", "hash": digest_text(&Sha256::digest(&described))});
         self.start("datapackage.json")?;
         self.zip.write_all(&described)?;

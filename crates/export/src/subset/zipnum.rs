@@ -69,6 +69,7 @@ impl<W: Write, S: Write> ZipNum<W, S> {
     }
 
     fn end_block(&mut self) -> io::Result<()> {
+        // In memory first: the second index needs the length and the digest of the member.
         let mut member = GzEncoder::new(Vec::new(), Compression::default());
         member.write_all(&self.block)?;
         let member = member.finish()?;
@@ -92,6 +93,7 @@ impl<W: Write, S: Write> ZipNum<W, S> {
         if self.lines > 0 || self.out.bytes == 0 {
             let is_empty = self.lines == 0;
             if is_empty {
+                // The empty member has no first key that the second index could name.
                 self.line = |_| String::new();
             }
             self.end_block()?;

@@ -65,6 +65,7 @@ fn answer(diff: &DiffBody, changes: &str, start: usize, chars: usize) -> AnswerT
         diff.words_gone, diff.words_new
     ));
     text.gap();
+    // Counts characters, like `page`, and splits none.
     let part: String = changes.chars().skip(start).take(chars).collect();
     text.quote_text(&part);
     let end = start.saturating_add(chars);

@@ -116,6 +116,7 @@ pub(crate) fn call(params: &Map<String, Value>, ask: AskArchive<'_>) -> Result<V
         return Err(RpcError::invalid_params("`name` must be the name of a tool"));
     };
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
+        // The specification counts an unknown tool as an error of the protocol.
         return Err(RpcError::invalid_params(format!("unknown tool: {name}")));
     };
     let (text, is_error) = match call_tool(tool, params.get("arguments"), ask) {
