@@ -130,7 +130,7 @@ fn several() -> DataFusionError {
 pub(crate) mod tests {
     use super::*;
 
-    /// Compares a statement as it is parsed, or the error, with a text.
+    /// Checks the text of the parsed statement, or of the error.
     #[track_caller]
     pub(crate) fn check(statement: &str, expected: &str) {
         let found = match parse(statement, 50) {

@@ -70,7 +70,7 @@ fn safe(name: &str) -> String {
 }
 
 fn safe_part(part: &str) -> String {
-    // Windows allows none of these in a file name.
+    // File names on Windows cannot contain these.
     let is_odd = |c: char| c.is_control() || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|');
     let mut safe = part.replace(is_odd, "_");
     // The end is kept, because it contains the extension.

@@ -20,7 +20,8 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use store_protocol::{
-    Cause, Change, ChangeRequest, Condition, Draft, Meta, NewestVersion, NodeError, Protect, Protection, Term,
+    Cause, Change, ChangeRequest, Condition, Draft, Meta, NewestVersion, NodeError, Protect, Protection,
+    Term, UploadId, VolumeId,
 };
 use tokio::time::timeout;
 
@@ -287,6 +288,30 @@ impl Decision {
         }
     }
 
+    /// Returns the outcome if the request is already done, or expects another newest version.
+    fn check_expected(&self, state: &KeyState) -> Option<AttemptOutcome> {
+        if matches!(self.request.change, Change::FinishInDoubt) {
+            return None;
+        }
+        let seen = self.request.expected_newest?;
+        let newest = state.newest.as_ref();
+        if newest.is_some_and(|meta| meta.write == Some(self.request.write)) {
+            return Some(AttemptOutcome::Done(Ok(newest.cloned())));
+        }
+        let newest = NewestVersion {
+            version: state.version(),
+        };
+        if seen == newest {
+            return None;
+        }
+        Some(AttemptOutcome::Done(Err(if self.begun {
+            let detail = "another node has decided in the meantime, and the object was changed".to_owned();
+            NodeError::Unknown(detail)
+        } else {
+            NodeError::Changed { newest }
+        })))
+    }
+
     /// Decides, once the current version is certain.
     async fn decide_change(
         &mut self,
@@ -295,26 +320,10 @@ impl Decision {
         state: &KeyState,
     ) -> AttemptOutcome {
         self.clean_up_preparations(state).await;
-        let newest = state.newest.as_ref();
-        if let (Some(seen), false) = (
-            self.request.expected_newest,
-            matches!(self.request.change, Change::FinishInDoubt),
-        ) {
-            if newest.is_some_and(|meta| meta.write == Some(self.request.write)) {
-                return AttemptOutcome::Done(Ok(newest.cloned()));
-            }
-            let newest = NewestVersion {
-                version: state.version(),
-            };
-            if seen != newest && self.begun {
-                let detail =
-                    "another node has decided in the meantime, and the object was changed".to_owned();
-                return AttemptOutcome::Done(Err(NodeError::Unknown(detail)));
-            }
-            if seen != newest {
-                return AttemptOutcome::Done(Err(NodeError::Changed { newest }));
-            }
+        if let Some(ended) = self.check_expected(state) {
+            return ended;
         }
+        let newest = state.newest.as_ref();
         let current = newest.filter(|meta| !meta.deleted);
         let (condition, mut draft, uploads, protect) = match self.request.change.clone() {
             Change::FinishInDoubt => return AttemptOutcome::Done(Ok(newest.cloned())),
@@ -363,6 +372,17 @@ impl Decision {
         let version = self.store.cluster().clock.after(state.version(), promised.term);
         let mut meta = draft.into_meta(&self.request.key, version);
         meta.write = (!promised.is_only_node()).then_some(self.request.write);
+        self.write(topology, meta, uploads, state).await
+    }
+
+    /// Prepares a version on safe volumes and makes it visible.
+    async fn write(
+        &mut self,
+        topology: &Arc<Topology>,
+        meta: Meta,
+        uploads: Vec<(VolumeId, UploadId)>,
+        state: &KeyState,
+    ) -> AttemptOutcome {
         let content = if meta.deleted {
             ContentSource::None
         } else {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use store_protocol::{
-    Change, ChangeRequest, Condition, Key, Meta, NewestVersion, NodeError, NodeId, VolumeId, WriteId,
+    Change, ChangeRequest, Condition, Key, Meta, NewestVersion, Node, NodeError, NodeId, VolumeId, WriteId,
 };
 use tokio::time::Instant;
 
@@ -250,28 +250,35 @@ impl Store {
         if proposal.request.expected_newest.is_none()
             && !matches!(proposal.request.change, Change::FinishInDoubt)
         {
-            let finish = ChangeRequest {
-                change: Change::FinishInDoubt,
-                ..proposal.request.clone()
-            };
-            match node.decide(finish).await {
-                Ok(newest) => {
-                    proposal.request.expected_newest = Some(NewestVersion {
-                        version: newest.map(|meta| meta.version),
-                    })
-                }
-                // Whatever the outcome, this change has not begun.
-                Err(NodeError::Unreachable { node, detail, .. }) => {
-                    let asked = false;
-                    return Ok(Err(NodeError::Unreachable { node, detail, asked }));
-                }
-                Err(error @ (NodeError::Undecided { .. } | NodeError::Superseded { .. })) => {
-                    let (detail, begun) = (error.to_string(), false);
-                    return Ok(Err(NodeError::Undecided { detail, begun }));
-                }
+            match newest_version(node.as_ref(), &proposal.request).await {
+                Ok(newest) => proposal.request.expected_newest = Some(newest),
                 Err(error) => return Ok(Err(error)),
             }
         }
         Ok(node.decide(proposal.to_request()).await)
+    }
+}
+
+/// Asks `node` to finish what is in doubt, and returns the newest version then. The change itself
+/// has not begun, whatever the outcome.
+async fn newest_version(node: &dyn Node, request: &ChangeRequest) -> Result<NewestVersion, NodeError> {
+    let finish = ChangeRequest {
+        change: Change::FinishInDoubt,
+        ..request.clone()
+    };
+    match node.decide(finish).await {
+        Ok(newest) => Ok(NewestVersion {
+            version: newest.map(|meta| meta.version),
+        }),
+        Err(NodeError::Unreachable { node, detail, .. }) => Err(NodeError::Unreachable {
+            node,
+            detail,
+            asked: false,
+        }),
+        Err(error @ (NodeError::Undecided { .. } | NodeError::Superseded { .. })) => {
+            let (detail, begun) = (error.to_string(), false);
+            Err(NodeError::Undecided { detail, begun })
+        }
+        Err(error) => Err(error),
     }
 }

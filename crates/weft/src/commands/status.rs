@@ -161,7 +161,7 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
     Ok(())
 }
 
-/// Returns names and values of what the archive holds.
+/// Returns the names and values that describe the contents.
 fn content_lines(status: &StatusBody, epoch: u64) -> Vec<(&'static str, String)> {
     let losses = if status.quarantined > 0 {
         " (weft status --quarantine)"
@@ -222,7 +222,7 @@ fn content_lines(status: &StatusBody, epoch: u64) -> Vec<(&'static str, String)>
     lines
 }
 
-/// Returns names and values of what is derived from the contents, of sizes, and of writing.
+/// Returns the names and values that describe derived data, sizes and writing.
 fn state_lines(status: &StatusBody, epoch: u64) -> Vec<(&'static str, String)> {
     let mut lines = vec![("search", search(status, epoch))];
     if status.facts_place != FactsPlace::None {

@@ -158,7 +158,7 @@ fn compare_with_inputs(
         };
         RebuiltArchive::load(archive.dir(), rows, status, sources, stop, how)
     };
-    // A damaged archive has no fingerprints. It is compared row by row as far as it is readable.
+    // A damaged archive has no fingerprints. Its readable rows are compared.
     if !fingerprints.is_empty() {
         let rebuilt = load(RebuildMode::Fingerprints)?;
         if let Some(views) = fingerprints::compare_views(archive, status, fingerprints, rows, &rebuilt)? {
