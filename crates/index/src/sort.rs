@@ -130,8 +130,9 @@ impl RowBuffer {
         self.slices.sort_unstable_by(|a, b| {
             // With the same beginning, one row may be a prefix of the other, so the whole rows are
             // compared.
-            let rows = || a.row(bytes).cmp(b.row(bytes));
-            a.beginning.cmp(&b.beginning).then_with(rows)
+            a.beginning
+                .cmp(&b.beginning)
+                .then_with(|| a.row(bytes).cmp(b.row(bytes)))
         });
     }
 

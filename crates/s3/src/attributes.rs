@@ -172,8 +172,8 @@ pub(crate) fn at(millis: u64) -> Timestamp {
 /// Formats a time for HTTP headers.
 pub(crate) fn http_date(time: &Timestamp) -> S3Result<String> {
     let mut text = Vec::new();
-    let wrong = |_| fault("InvalidArgument", "the date is out of range");
-    time.format(TimestampFormat::HttpDate, &mut text).map_err(wrong)?;
+    time.format(TimestampFormat::HttpDate, &mut text)
+        .map_err(|_| fault("InvalidArgument", "the date is out of range"))?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 

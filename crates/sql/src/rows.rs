@@ -47,9 +47,8 @@ impl<F: FnMut(RecordBatch) -> io::Result<()>> RowSink<F> {
                 _ => Column::Text(StringViewBuilder::new()),
             })
             .collect();
-        let target = |name: &&str| schema.index_of(name).ok();
         RowSink {
-            targets: names.iter().map(target).collect(),
+            targets: names.iter().map(|name| schema.index_of(name).ok()).collect(),
             schema,
             columns,
             rows: 0,

@@ -118,8 +118,7 @@ pub(crate) struct WebArgs {
 /// Parses a network or a single address.
 fn parse_net(text: &str) -> anyhow::Result<IpNet> {
     let net = text.parse::<IpNet>().ok();
-    let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
-    net.or_else(address)
+    net.or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
         .ok_or_else(|| anyhow!("expected an address (10.0.0.7) or a network (10.0.0.0/8)"))
 }
 

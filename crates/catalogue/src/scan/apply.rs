@@ -9,7 +9,7 @@ use pipeline::{Out, StageError, StageResult};
 
 use super::Scan;
 use super::content::Content;
-use super::follow::{FileReader, ObservedFile, Observer};
+use super::follow::{ObservedFile, Observer};
 use super::items::{DirDifference, End, Gathered, GatheredDir, Sorted};
 use crate::attributes::{Entry, Kind};
 use crate::change::Change;
@@ -106,9 +106,8 @@ impl Scan {
     /// Reports each regular file in a directory that is read, if the observer asks for it.
     fn tell_reader(&self, dir: &Dir, entry: &Entry) {
         let reader = self.observer.as_deref().and_then(Observer::reader);
-        let wants = |reader: &&FileReader| (reader.wants)(&entry.name);
         if entry.attributes.kind == Kind::File
-            && let Some(reader) = reader.filter(wants)
+            && let Some(reader) = reader.filter(|reader| (reader.wants)(&entry.name))
         {
             let mut path = self.path_of(dir);
             crate::catalogue::join(&mut path, &entry.name);

@@ -101,8 +101,7 @@ impl Scan {
             })
         });
         let is_wanted = |orphan: &Result<Orphan, CatalogueError>| {
-            let is_forgotten = |orphan: &Orphan| orphan.row.is_forgotten;
-            which == Orphans::All || orphan.as_ref().map_or(true, is_forgotten)
+            which == Orphans::All || orphan.as_ref().map_or(true, |orphan| orphan.row.is_forgotten)
         };
         rows.filter(is_wanted).take(ORPHANS).collect()
     }

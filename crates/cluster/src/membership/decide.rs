@@ -73,8 +73,9 @@ impl Membership {
 /// [`StartError`] if the rules refuse the start.
 pub(crate) fn decide(found: &StartInputs<'_>) -> Result<Decision, StartError> {
     let settings = found.settings;
-    let wrong = |error| StartError::conflict(&settings.id, error);
-    settings.check().map_err(wrong)?;
+    settings
+        .check()
+        .map_err(|error| StartError::conflict(&settings.id, error))?;
     let ids = names(settings, &found.directories)?;
     let (layouts, held_before) = match (newest(found)?, &found.others) {
         (Some(layouts), _) => (layouts, true),

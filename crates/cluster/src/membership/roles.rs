@@ -16,8 +16,9 @@ use crate::start_error::StartError;
 /// # Errors
 /// [`StartError`] if the settings are wrong or two directories claim to be the same volume.
 pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
-    let wrong = |error| StartError::conflict(&settings.id, error);
-    settings.check().map_err(wrong)?;
+    settings
+        .check()
+        .map_err(|error| StartError::conflict(&settings.id, error))?;
     match &settings.cluster {
         Some(cluster) => Ok(cluster.roles()),
         None => Ok(own_roles(settings, &names(settings, &Directory::all(settings))?)),

@@ -51,8 +51,10 @@ struct Uri {
 impl Model {
     /// As [`crate::Index::register_input`].
     pub fn register_input(&mut self, entry: LedgerRow, continues: Option<InputId>) -> InputId {
-        let is_same = |e: &LedgerRow| e.is_digested() && e.digest == entry.digest;
-        let known = self.ledger.iter().position(is_same);
+        let known = self
+            .ledger
+            .iter()
+            .position(|e| e.is_digested() && e.digest == entry.digest);
         match (known, continues) {
             (Some(index), _) => {
                 let old = &mut self.ledger[index];

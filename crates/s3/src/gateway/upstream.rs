@@ -93,8 +93,10 @@ impl Upstream {
     /// # Errors
     /// If the endpoint is invalid, or the certificates of this machine cannot be read.
     pub(crate) fn new(settings: &GatewaySettings) -> Result<Self, GatewayError> {
-        let amazon = || format!("https://s3.{}.amazonaws.com", settings.region);
-        let endpoint = settings.endpoint.clone().unwrap_or_else(amazon);
+        let endpoint = settings
+            .endpoint
+            .clone()
+            .unwrap_or_else(|| format!("https://s3.{}.amazonaws.com", settings.region));
         let wrong = |detail: &str| GatewayError::Endpoint {
             endpoint: endpoint.clone(),
             detail: detail.to_owned(),

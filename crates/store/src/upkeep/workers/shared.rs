@@ -38,8 +38,8 @@ impl Shared {
     /// or that failed again.
     pub(super) fn clear_failures(&self, partition: Partition, done: &ReconcileResult) {
         let fails = |key: &Key| {
-            let failed = |(what, _): &(String, String)| *what == key.to_string();
-            done.lost.iter().any(|(lost, _)| lost == key) || done.failures.iter().any(failed)
+            done.lost.iter().any(|(lost, _)| lost == key)
+                || done.failures.iter().any(|(what, _)| *what == key.to_string())
         };
         let is_over = |about: &FailureSubject| matches!(about, FailureSubject::Key(key) if key.partition() == partition && !fails(key));
         self.boards.lock().iter().for_each(|board| board.clear(is_over));

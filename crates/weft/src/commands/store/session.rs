@@ -149,9 +149,11 @@ fn empty_volumes(place: &ConnectSettings) -> anyhow::Result<Vec<String>> {
     };
     // A single non-empty volume is enough: then the empty ones are new disks of an existing store.
     let empty = volumes.iter().all(|volume| is_empty_dir(&volume.path));
-    let shown = |volume: &VolumeSettings| volume.path.display().to_string();
     Ok(if empty {
-        volumes.iter().map(shown).collect()
+        volumes
+            .iter()
+            .map(|volume| volume.path.display().to_string())
+            .collect()
     } else {
         Vec::new()
     })

@@ -21,8 +21,7 @@ pub(super) fn compare_views(
         return Ok(None);
     }
     let expected = counted.archive.ask(Check {})?.body.fingerprints;
-    let is_found = |row: &FingerprintRow| fingerprints.contains(row);
-    if expected.is_empty() || !expected.iter().all(is_found) {
+    if expected.is_empty() || !expected.iter().all(|row| fingerprints.contains(row)) {
         return Ok(None);
     }
     let rows_of = |of: &str| {

@@ -116,8 +116,7 @@ fn check_name(out: &Path) -> Result<(), WrongUse> {
 /// Fails if the output folder exists and is not empty.
 pub(super) fn check_out_dir(out: &Path) -> Result<(), WrongUse> {
     check_name(out)?;
-    let is_empty = |mut entries: std::fs::ReadDir| entries.next().is_none();
-    if out.symlink_metadata().is_err() || out.read_dir().is_ok_and(is_empty) {
+    if out.symlink_metadata().is_err() || out.read_dir().is_ok_and(|mut entries| entries.next().is_none()) {
         Ok(())
     } else {
         Err(WrongUse(format!(
