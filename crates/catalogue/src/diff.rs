@@ -195,16 +195,7 @@ impl Compare {
         let mut old: Option<Vec<Entry>> = None;
         let mut kept = 0;
         loop {
-            let mut now = Vec::new();
-            let is_of_pack = |entry: &Result<Entry, CatalogueError>| match (entry, end) {
-                (Ok(entry), Some(end)) => *entry.name < *end,
-                _ => true,
-            };
-            while now.len() < SLICE
-                && let Some(entry) = new.next_if(is_of_pack)
-            {
-                now.push(entry?);
-            }
+            let mut now = next_slice(new, end)?;
             part.counts.entries += now.len() as u64;
             // First name of the rest of this pack.
             let rest = match new.peek() {
@@ -242,19 +233,7 @@ impl Compare {
             if now.is_empty() && is_first && before.is_some() {
                 part.packs.push((key.clone(), None));
             }
-            let length = if now.len() > ENTRIES_MAX {
-                ENTRIES
-            } else {
-                ENTRIES_MAX
-            };
-            for (index, entries) in now.chunks(length).enumerate() {
-                let key = if index == 0 {
-                    key.clone()
-                } else {
-                    pack::key(self.dir, &entries[0].name)
-                };
-                part.packs.push((key, Some(pack::encode(entries))));
-            }
+            self.push_packs(&key, &now, part);
             if part.bytes() >= DIFFERENCE_BYTES {
                 sink(std::mem::take(part))?;
             }
@@ -262,6 +241,23 @@ impl Compare {
                 Some(rest) => key = pack::key(self.dir, &rest),
                 None => return Ok(kept),
             }
+        }
+    }
+
+    /// Adds the packs of these entries to the difference, the first one under `key`.
+    fn push_packs(self, key: &[u8], now: &[Entry], part: &mut Difference) {
+        let length = if now.len() > ENTRIES_MAX {
+            ENTRIES
+        } else {
+            ENTRIES_MAX
+        };
+        for (index, entries) in now.chunks(length).enumerate() {
+            let key = if index == 0 {
+                key.to_vec()
+            } else {
+                pack::key(self.dir, &entries[0].name)
+            };
+            part.packs.push((key, Some(pack::encode(entries))));
         }
     }
 
@@ -290,6 +286,24 @@ impl Compare {
         }
         all
     }
+}
+
+/// Returns the next entries whose names come before `end`, at most [`SLICE`].
+fn next_slice(
+    new: &mut std::iter::Peekable<NewEntries<'_>>,
+    end: Option<&[u8]>,
+) -> Result<Vec<Entry>, CatalogueError> {
+    let is_of_pack = |entry: &Result<Entry, CatalogueError>| match (entry, end) {
+        (Ok(entry), Some(end)) => *entry.name < *end,
+        _ => true,
+    };
+    let mut now = Vec::new();
+    while now.len() < SLICE
+        && let Some(entry) = new.next_if(is_of_pack)
+    {
+        now.push(entry?);
+    }
+    Ok(now)
 }
 
 /// Sets the formats found by content: copies those of unchanged files and reads other files. Both

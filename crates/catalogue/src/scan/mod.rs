@@ -445,11 +445,6 @@ impl Scan {
             path: path.clone(),
             source: errno.into(),
         };
-        let settings_of_walk = WalkSettings {
-            threads: settings.read_threads.max(1),
-            cross_devices: settings.cross_devices,
-            only: target.only.clone(),
-        };
         let (feeder, pipeline) = self.stages(settings).map_err(ScanError::Flow)?;
         let monitor = pipeline.monitor();
         let visitor = Visits {
@@ -458,17 +453,12 @@ impl Scan {
             until: settings.last_stage,
             which,
         };
-        // With `cross_devices` every mount is entered, whatever its type.
-        let mounts = if settings.cross_devices {
-            Mounts::default()
-        } else {
-            Mounts::below(&target.root)
-        };
+        let (of_walk, mounts) = (walk_settings(target, settings), mounts(target, settings));
         let (looked, limit) = (path.clone(), settings.answer_within);
         call_within(limit, move || check_reachable(&looked))
             .ok_or_else(|| CatalogueError::no_answer(&path, limit))?
             .map_err(cannot_read)?;
-        let mut walk = Walk::new(settings_of_walk, mounts, &visitor, &self.shared.stop);
+        let mut walk = Walk::new(of_walk, mounts, &visitor, &self.shared.stop);
         let root = walk.open_root(&path).map_err(cannot_read)?;
         let of_root = |error| match error {
             RootError::Read(errno) => cannot_read(errno),
@@ -562,6 +552,24 @@ impl Scan {
 
     fn spent_ms(&self) -> u64 {
         self.spent_before_ms + u64::try_from(system::time_ms() - self.since_ms).unwrap_or(0)
+    }
+}
+
+/// Returns the mounts below the target. With `cross_devices` it returns none: every mount is then
+/// entered, whatever its type.
+fn mounts(target: &Target, settings: &ScanSettings) -> Mounts {
+    if settings.cross_devices {
+        Mounts::default()
+    } else {
+        Mounts::below(&target.root)
+    }
+}
+
+fn walk_settings(target: &Target, settings: &ScanSettings) -> WalkSettings {
+    WalkSettings {
+        threads: settings.read_threads.max(1),
+        cross_devices: settings.cross_devices,
+        only: target.only.clone(),
     }
 }
 

@@ -87,16 +87,8 @@ fn rebuild_domains(
     runs: Sorter,
 ) -> Result<(u64, Large), Failure> {
     let failed = scratch(place.dir);
-    let runs = runs.finish().map_err(&failed)?.map(|row| {
-        let row = row.map_err(&failed)?;
-        let length = row
-            .iter()
-            .position(|byte| *byte == 0)
-            .map_or(row.len(), |at| at + 1);
-        let (key, state) = row.split_at(length);
-        let state = cut.decode(Table::Domains, key, domains::decode(state))?;
-        Ok((key.to_vec(), state))
-    });
+    let runs = runs.finish().map_err(&failed)?;
+    let runs = runs.map(|row| decode_run(cut, &row.map_err(&failed)?));
     let mut runs = Peeked::of(runs)?;
     let mut stored = Peeked::of(cut.iter(Table::Domains).map(|row| {
         let (key, value) = row?;
@@ -144,6 +136,17 @@ fn rebuild_domains(
         rebuilder.flush_if_full()?;
     }
     Ok((count, large))
+}
+
+/// Splits a sorted row into the key of a domain, which ends with a NUL, and a part of its sums.
+fn decode_run(cut: &Cut, row: &[u8]) -> Result<(Vec<u8>, DomainState), Failure> {
+    let length = row
+        .iter()
+        .position(|byte| *byte == 0)
+        .map_or(row.len(), |at| at + 1);
+    let (key, state) = row.split_at(length);
+    let state = cut.decode(Table::Domains, key, domains::decode(state))?;
+    Ok((key.to_vec(), state))
 }
 
 fn rebuild_rankings(

@@ -199,14 +199,7 @@ impl Uris<'_, '_, '_> {
             let version = cut.decode(Table::Versions, &key, decoded)?;
             Ok((key.to_vec(), (version.is_page, version.is_document)))
         }))?;
-        let mut targets = Peeked::of(targets.map(|row| {
-            let mut row = row.map_err(&failed)?;
-            // NUL separates the parts: no key contains it.
-            let end = row.iter().position(|&byte| byte == 0).unwrap_or(row.len());
-            let mut rest = row.split_off(end);
-            rest.drain(..rest.len().min(1));
-            Ok((row, rest))
-        }))?;
+        let mut targets = Peeked::of(targets.map(|row| Ok(split_target(row.map_err(&failed)?))))?;
         let mut stored = Peeked::of(cut.iter(Table::Uris).map(|row| {
             let (key, value) = row?;
             Ok((key.to_vec(), value))
@@ -354,6 +347,15 @@ impl Uris<'_, '_, '_> {
         }
         Ok(())
     }
+}
+
+/// Splits a sorted row into the key of the target and the rest.
+fn split_target(mut row: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
+    // NUL separates the parts: no key contains it.
+    let end = row.iter().position(|&byte| byte == 0).unwrap_or(row.len());
+    let mut rest = row.split_off(end);
+    rest.drain(..rest.len().min(1));
+    (row, rest)
 }
 
 /// Removes rows of in-links and anchors whose numbers no URI has.

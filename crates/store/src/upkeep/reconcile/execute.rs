@@ -258,6 +258,13 @@ impl Round<'_> {
         volume.ok_or_else(|| StepError::NoVolume(id.clone()))
     }
 
+    /// Returns those of the volumes that the topology has.
+    fn volumes(&self, ids: &[VolumeId]) -> Vec<Arc<dyn Volume>> {
+        ids.iter()
+            .filter_map(|id| self.topology.volumes.get(id).cloned())
+            .collect()
+    }
+
     async fn copy(&mut self, finding: &Finding, copy: &Copy) -> Result<(), StepError> {
         let target = self.volume(&copy.to)?;
         if copy.replaces == Replaces::Nothing && has_arrived(target.as_ref(), finding).await? {
@@ -276,16 +283,8 @@ impl Round<'_> {
             blake3: &copy.blake3,
             cause: copy.cause,
             to: &target,
-            from: copy
-                .from
-                .iter()
-                .filter_map(|id| self.topology.volumes.get(id).cloned())
-                .collect(),
-            torn: copy
-                .torn
-                .iter()
-                .filter_map(|id| self.topology.volumes.get(id).cloned())
-                .collect(),
+            from: self.volumes(&copy.from),
+            torn: self.volumes(&copy.torn),
             throttle: throttle.clone(),
         };
         self.done.found += u64::from(!moving);
