@@ -364,11 +364,6 @@ impl Decision {
             Ok(protection) => protection.write_to(&mut draft.attributes),
             Err(protection) => return AttemptOutcome::Done(Err(NodeError::Protected(protection))),
         }
-        // From here on other nodes may find a version prepared for this request.
-        self.request.expected_newest = Some(NewestVersion {
-            version: state.version(),
-        });
-        self.begun = true;
         let version = self.store.cluster().clock.after(state.version(), promised.term);
         let mut meta = draft.into_meta(&self.request.key, version);
         meta.write = (!promised.is_only_node()).then_some(self.request.write);
@@ -383,6 +378,11 @@ impl Decision {
         uploads: Vec<(VolumeId, UploadId)>,
         state: &KeyState,
     ) -> AttemptOutcome {
+        // From here on other nodes may find a version prepared for this request.
+        self.request.expected_newest = Some(NewestVersion {
+            version: state.version(),
+        });
+        self.begun = true;
         let content = if meta.deleted {
             ContentSource::None
         } else {

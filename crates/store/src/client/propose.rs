@@ -151,18 +151,6 @@ impl Store {
                 };
                 reasons.push(error.to_string());
                 match error {
-                    NodeError::Condition { current } => {
-                        let key = key.to_string();
-                        return Err(StoreError::Condition { key, current });
-                    }
-                    NodeError::Protected(protection) => {
-                        let key = key.to_string();
-                        return Err(StoreError::Protected { key, protection });
-                    }
-                    NodeError::Full(detail) => {
-                        let key = key.to_string();
-                        return Err(StoreError::Full { key, detail });
-                    }
                     NodeError::Unreachable { asked, .. } => proposal.is_repeated |= asked,
                     NodeError::Changed { newest } if !proposal.is_repeated => {
                         proposal.request.expected_newest = Some(newest);
@@ -184,7 +172,7 @@ impl Store {
                         proposal.is_repeated = true;
                         break;
                     }
-                    error => return Err(unavailable(&key, error)),
+                    error => return Err(refused(&key, error)),
                 }
             }
             rounds += 1;
@@ -256,6 +244,20 @@ impl Store {
             }
         }
         Ok(node.decide(proposal.to_request()).await)
+    }
+}
+
+/// Converts the error of a node that ends the change.
+fn refused(key: &Key, error: NodeError) -> StoreError {
+    let name = key.to_string();
+    match error {
+        NodeError::Condition { current } => StoreError::Condition { key: name, current },
+        NodeError::Protected(protection) => StoreError::Protected {
+            key: name,
+            protection,
+        },
+        NodeError::Full(detail) => StoreError::Full { key: name, detail },
+        error => unavailable(key, error),
     }
 }
 
