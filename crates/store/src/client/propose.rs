@@ -261,7 +261,7 @@ fn refused(key: &Key, error: NodeError) -> StoreError {
     }
 }
 
-/// Asks `node` to finish what is in doubt, and returns the newest version then. The change itself
+/// Asks `node` to finish writes in doubt, and returns the newest version. The change itself
 /// has not begun, whatever the outcome.
 async fn newest_version(node: &dyn Node, request: &ChangeRequest) -> Result<NewestVersion, NodeError> {
     let finish = ChangeRequest {
