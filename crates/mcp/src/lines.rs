@@ -29,7 +29,7 @@ pub fn serve(mut input: impl BufRead, mut output: impl Write, ask: AskArchive<'_
         if let Some(mut reply) = reply {
             reply.push('\n');
             output.write_all(reply.as_bytes())?;
-            // The client waits for this reply before it sends its next message.
+            // A client may wait for this reply before it sends its next message.
             output.flush()?;
         }
     }

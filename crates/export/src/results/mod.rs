@@ -192,8 +192,8 @@ impl ResultExport {
                 query: question.query.clone(),
                 all_versions: question.all_versions,
                 limit: HITS_AT_ONCE,
-                // The order decides which result of a group is shown. Without groups it is that of
-                // URL keys, in which an export can be compared with another.
+                // The order decides which result of a group is shown. Without groups, the order of
+                // URL keys does not depend on scores.
                 order: if is_grouped {
                     question.order
                 } else {
