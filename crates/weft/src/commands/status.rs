@@ -195,7 +195,7 @@ fn content_lines(status: &StatusBody, epoch: u64) -> Vec<(&'static str, String)>
     }
     if status.attachments > 0 {
         let attachments = counted(status.attachments, "attachment", "attachments");
-        line("attached", format!("{attachments} of pages (weft page)"))?;
+        lines.push(("attached", format!("{attachments} of pages (weft page)")));
     }
     if status.captures_taken_down > 0 || status.inputs_taken_down > 0 {
         let captures = counted(status.captures_taken_down, "capture", "captures");
