@@ -2,10 +2,10 @@
 //! from it.
 
 use archive::question::{
-    Attachments, CONTEXT_WORDS, Calendar, CdxQuestion, Collections, ConcordanceQuestion, Diff, Domain, DomainOrder,
-    Domains, Inlinks, Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, LinkCounts, LinkFilter, ListedPages,
-    MatchType, Outlinks, Page, Quarantine, Question, Record, Report, Rights, SearchQuestion, Stages, Status,
-    Suggest, Takedowns, Top, Trends,
+    Attachments, CONTEXT_WORDS, Calendar, CdxQuestion, Collections, ConcordanceQuestion, Diff, Domain,
+    DomainOrder, Domains, Inlinks, Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, LinkCounts, LinkFilter,
+    ListedPages, MatchType, Outlinks, Page, Quarantine, Question, Record, Report, Rights, SearchQuestion,
+    Stages, Status, Suggest, Takedowns, Top, Trends,
 };
 use cdx::url_and_match;
 
