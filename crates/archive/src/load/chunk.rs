@@ -206,6 +206,11 @@ impl Item for ExtractedChunk {
     }
 }
 
+/// Memory of an attachment, in bytes.
+pub(super) fn attachment_bytes(attachment: &IndexLine) -> u64 {
+    OVERHEAD_BYTES + 2 * attachment.url.len() as u64
+}
+
 /// Returns the memory that a capture takes, in bytes.
 pub(crate) fn capture_bytes(capture: &Capture) -> u64 {
     let links = capture

@@ -5,7 +5,7 @@ use index::{InputId, InputProgress, QuarantineEntry};
 use pipeline::{Out, StageResult};
 use warc::{Defect, Entry, Record, Span};
 
-use super::chunk::{Chunk, ExtractedChunk, OVERHEAD_BYTES, capture_bytes};
+use super::chunk::{Chunk, ExtractedChunk, attachment_bytes, capture_bytes};
 use super::context::Context;
 use crate::record_outcome::RecordOutcome;
 
@@ -68,7 +68,7 @@ fn add_record(context: &Context, result: &mut ExtractedChunk, record: &Record, m
         RecordOutcome::Counted => {}
         RecordOutcome::Capture(capture) => add_capture(context, result, *capture),
         RecordOutcome::Attachment(attachment) => {
-            result.bytes += OVERHEAD_BYTES + 2 * attachment.url.len() as u64;
+            result.bytes += attachment_bytes(&attachment);
             result.lines.push(*attachment);
         }
         RecordOutcome::Quarantined(defect) => {

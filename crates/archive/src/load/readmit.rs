@@ -12,7 +12,7 @@ use extract::Extracted;
 use index::{Batch, InputId, KeptOut, LedgerRow};
 use inputs::IndexLines;
 
-use super::chunk::capture_bytes;
+use super::chunk::{attachment_bytes, capture_bytes};
 use super::context::Context;
 use super::take_back::{RereadError, extracted_at};
 use crate::facts_writer::EpochError;
@@ -68,7 +68,10 @@ pub(super) fn readmit(
                 bytes += capture_bytes(&capture);
                 batch.captures.push((id, *capture));
             }
-            Extracted::Attachment(attachment) => batch.lines.push((id, *attachment)),
+            Extracted::Attachment(attachment) => {
+                bytes += attachment_bytes(&attachment);
+                batch.lines.push((id, *attachment));
+            }
             Extracted::Counted | Extracted::Unusable(_) => return Err(failed(RereadError::NoCapture)),
         }
         if bytes >= context.epoch_bytes {

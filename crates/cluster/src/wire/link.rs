@@ -37,7 +37,7 @@ pub(crate) struct Link {
     address: String,
     caller: Caller,
     wire: Wire,
-    /// Why the node is not used for now. `None` while it answers.
+    /// Why the node gets no requests. `None` while it answers.
     down: watch::Sender<Option<LinkError>>,
     /// When it last answered any request.
     last_answer: Mutex<Option<Instant>>,
