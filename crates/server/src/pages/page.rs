@@ -79,7 +79,7 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Re
         None if page.title.is_empty() => &page.url,
         None => &page.title,
     };
-    let around = Frame {
+    let layout = Frame {
         title,
         section: Section::None,
         parts: context.parts(),
@@ -102,7 +102,7 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Re
             content(&page, &links, view, &frame, &embed)
         }
     };
-    Ok(frame.answer(Html::ok(around.around(content))))
+    Ok(frame.answer(Html::ok(layout.around(content))))
 }
 
 fn unknown(context: &State, url: &str) -> Html {
