@@ -1,10 +1,10 @@
-//! Makes the page of a document: resolves links, normalises declarations, decides the language.
+//! Makes the page of a document: resolves links and images, normalises declarations, decides the language.
 
 use crate::html::Document;
 use crate::links::{LinkSet, REFERENCE_BYTES_MAX};
 use crate::resolve::Resolver;
 use crate::text::Collapser;
-use crate::{LinkScope, Page, language};
+use crate::{LinkScope, Page, images, language};
 
 /// Largest number of characters kept of `meta name=robots`.
 const ROBOTS_CHARS_MAX: usize = 256;
@@ -51,6 +51,9 @@ pub(crate) fn assemble(source: PageSource) -> Page {
     let declared = declared.into_iter().flatten().find_map(language::declared);
     page.title = document.title.finish().0;
     (page.text, page.text_truncated) = document.text.finish();
+    if let Some(resolver) = &resolver {
+        page.images = images::resolve(document.images.into_list(), resolver, &page.text);
+    }
     page.language = declared
         .or_else(|| language::detect(&page.text))
         .unwrap_or_default();

@@ -13,9 +13,18 @@ pub(super) enum Attribute {
     Name,
     Lang,
     XmlLang,
+    Src,
+    Srcset,
+    DataSrc,
+    DataSrcset,
+    DataOriginal,
+    DataLazySrc,
+    Title,
+    Width,
+    Height,
 }
 
-const COUNT: usize = 8;
+const COUNT: usize = 17;
 
 impl Attribute {
     fn of(name: &[u8]) -> Option<Attribute> {
@@ -28,6 +37,15 @@ impl Attribute {
             b"name" => Attribute::Name,
             b"lang" => Attribute::Lang,
             b"xml:lang" => Attribute::XmlLang,
+            b"src" => Attribute::Src,
+            b"srcset" => Attribute::Srcset,
+            b"data-src" => Attribute::DataSrc,
+            b"data-srcset" => Attribute::DataSrcset,
+            b"data-original" => Attribute::DataOriginal,
+            b"data-lazy-src" => Attribute::DataLazySrc,
+            b"title" => Attribute::Title,
+            b"width" => Attribute::Width,
+            b"height" => Attribute::Height,
             _ => return None,
         })
     }
@@ -42,7 +60,7 @@ impl Attribute {
 pub(super) struct Attributes {
     values: [Vec<u8>; COUNT],
     /// Bit n: attribute n is in the tag.
-    present: u8,
+    present: u32,
     /// The name being read.
     name: Vec<u8>,
     state: Reading,

@@ -1,6 +1,7 @@
-//! Collects title, text, links and declarations of a document, tag by tag.
+//! Collects title, text, links, images and declarations of a document, tag by tag.
 
 use super::attributes::{Attribute, Attributes};
+use super::images::RawImages;
 use super::open::OpenElements;
 use super::raw_links::{AnchorEnd, AnchorId, RawLinks};
 use super::refresh;
@@ -15,7 +16,7 @@ pub const TEXT_BYTES_MAX: usize = 1 << 20;
 /// Largest title kept, in characters: a `title` that is not closed contains the whole page.
 pub(crate) const TITLE_CHARS_MAX: usize = 1024;
 
-/// Links, text and a few declarations of a document.
+/// Links, text, images and a few declarations of a document.
 #[derive(Debug)]
 pub(crate) struct Document {
     /// The first title, with collapsed white space.
@@ -32,6 +33,8 @@ pub(crate) struct Document {
     pub(crate) canonical: Option<String>,
     /// First `meta name=robots`.
     pub(crate) robots: Option<String>,
+    /// Images, if the text is wanted.
+    pub(crate) images: RawImages,
     links: RawLinks,
     open: OpenElements,
     wants_text: bool,
@@ -75,6 +78,7 @@ impl Document {
             base: None,
             canonical: None,
             robots: None,
+            images: RawImages::default(),
             links: RawLinks::default(),
             open: OpenElements::default(),
             wants_text,
@@ -156,6 +160,9 @@ impl Document {
             return;
         }
         self.open.start(tag, attributes, &mut self.links);
+        if self.wants_text {
+            self.images.start(tag, attributes, self.text.len());
+        }
         match tag.kind {
             Kind::Area => self.links.push_area(attributes),
             Kind::Image => self.links.image(attributes, self.open.in_noscript()),
@@ -211,6 +218,7 @@ impl Document {
         if self.is_foreign() && self.end_foreign(tag) {
             return;
         }
+        self.images.end(tag, self.text.len());
         let depth = self.open.depth();
         self.open.end(tag, &mut self.links);
         // The end of an element around a drawing ends the drawing.
@@ -247,6 +255,7 @@ impl Document {
     /// Ends the document.
     pub(super) fn finish(&mut self) {
         self.links.end_all();
+        self.images.end_all(self.text.len());
     }
 
     fn leave_foreign(&mut self) {

@@ -15,6 +15,7 @@
 
 mod attributes;
 mod document;
+mod images;
 mod open;
 mod raw_links;
 pub(crate) mod refresh;
@@ -23,6 +24,7 @@ mod source;
 mod tag;
 
 pub(crate) use document::{Document, TITLE_CHARS_MAX};
+pub(crate) use images::RawImage;
 
 /// Largest text kept of a page, in bytes.
 pub use document::TEXT_BYTES_MAX;
@@ -32,7 +34,8 @@ use source::Source;
 
 use crate::mime::{self, Markup};
 
-/// Reads a document. This never fails: the standard gives every input a meaning.
+/// Reads a document, with text and images if `wants_text`. This never fails: the standard gives
+/// every input a meaning.
 pub(crate) fn read(html: &str, markup: Markup, wants_text: bool) -> Document {
     let mut document = Document::new(wants_text, markup == Markup::Xml);
     let tokenizer = html5gum::Tokenizer::new_with_emitter(Source::new(html), Scanner::new(&mut document));

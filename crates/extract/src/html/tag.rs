@@ -6,10 +6,15 @@ pub(super) enum Kind {
     Anchor,
     Area,
     Base,
+    Figcaption,
+    Figure,
     Html,
     Image,
     Link,
     Meta,
+    Picture,
+    /// `source` of a `picture` or of a video.
+    Source,
     /// Everything after it is plain text.
     Plaintext,
     /// `title` of the page, or the tooltip of a drawing.
@@ -143,7 +148,14 @@ impl Tag {
     pub(super) fn has_wanted_attributes(self) -> bool {
         matches!(
             self.kind,
-            Kind::Anchor | Kind::Area | Kind::Base | Kind::Html | Kind::Image | Kind::Link | Kind::Meta
+            Kind::Anchor
+                | Kind::Area
+                | Kind::Base
+                | Kind::Html
+                | Kind::Image
+                | Kind::Link
+                | Kind::Meta
+                | Kind::Source
         )
     }
 }
@@ -163,7 +175,8 @@ fn meaning(name: &[u8]) -> (Kind, Gap, Role) {
         b"title" => inline(Kind::Title, Role::Unseen),
         b"script" => inline(Kind::Script, Role::Unseen),
         b"style" | b"iframe" | b"noembed" | b"noframes" => inline(Kind::HiddenRaw, Role::Unseen),
-        b"param" | b"source" | b"track" | b"frame" => inline(Kind::Other, Role::Unseen),
+        b"source" => inline(Kind::Source, Role::Unseen),
+        b"param" | b"track" | b"frame" => inline(Kind::Other, Role::Unseen),
         b"textarea" => spaced(Kind::Textarea, Role::Unseen),
         b"xmp" => line(Kind::Raw, Role::Rule),
         b"plaintext" => line(Kind::Plaintext, Role::Rule),
@@ -199,11 +212,12 @@ fn meaning(name: &[u8]) -> (Kind, Gap, Role) {
         b"tbody" | b"tfoot" | b"thead" => line(Kind::Other, Role::RowGroup),
         b"tr" => line(Kind::Other, Role::Row),
         b"td" | b"th" => spaced(Kind::Other, Role::Cell),
+        b"figure" => line(Kind::Figure, Role::Block),
+        b"figcaption" => line(Kind::Figcaption, Role::Block),
+        b"picture" => inline(Kind::Picture, Role::Inline),
         b"article" | b"aside" | b"blockquote" | b"center" | b"details" | b"dialog" | b"dir" | b"dl"
-        | b"fieldset" | b"figcaption" | b"figure" | b"footer" | b"header" | b"hgroup" | b"listing"
-        | b"main" | b"menu" | b"nav" | b"pre" | b"search" | b"section" | b"summary" => {
-            line(Kind::Other, Role::Block)
-        }
+        | b"fieldset" | b"footer" | b"header" | b"hgroup" | b"listing" | b"main" | b"menu" | b"nav"
+        | b"pre" | b"search" | b"section" | b"summary" => line(Kind::Other, Role::Block),
         b"legend" => line(Kind::Other, Role::Inline),
         _ => inline(Kind::Other, Role::Inline),
     }

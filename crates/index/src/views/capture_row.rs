@@ -74,6 +74,7 @@ impl StoredCapture {
             robots: content.robots.clone(),
             links: Vec::new(),
             links_dropped: links_dropped(content),
+            images: Vec::new(),
         });
         let (page, document) = page_or_document(content, page_of(capture).is_some());
         StoredCapture {
