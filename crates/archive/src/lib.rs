@@ -52,7 +52,9 @@ pub use archive::{Archive, OpenSettings};
 pub use crash::{CRASH_POINTS, POSTING_CRASH_POINTS};
 pub use cut::Cut;
 pub use error::{AskError, ErrorCode, OpenError};
-pub use extract::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText};
+pub use extract::{
+    DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, ImageFacts, Thumbnail,
+};
 pub use from_facts::{FactInput, FactsImport, ImportLine, ImportLineError};
 pub use index::{QuarantineEntry, TakedownRules, refusal};
 pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};

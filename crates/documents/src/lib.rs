@@ -1,4 +1,4 @@
-//! Title and text of PDF, EPUB and office files.
+//! Title and text of PDF, EPUB and office files; size, perceptual hash and thumbnail of images.
 //!
 //! Parsers of such files meet hostile input on the web: they crash, hang, and exhaust memory. So a
 //! document is parsed by a *worker*, a separate process with limits of time and memory. A failure
@@ -8,7 +8,7 @@
 //! - No bytes of a document end, stop or slow the calling process beyond the time limit.
 //! - A worker ends when the process that started it ends, however that happens, and leaves no
 //!   zombie.
-//! - The text of a document depends only on its bytes, unless a limit of time or memory was
+//! - An answer depends only on the bytes of the document, unless a limit of time or memory was
 //!   reached.
 //!
 //! [`Workers`] is the calling side, [`worker::run`] the parsing side.
@@ -21,6 +21,7 @@ mod limits;
 mod office;
 mod package;
 mod pdf;
+mod picture;
 mod process;
 mod protocol;
 pub mod worker;

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use extract::{DocumentFailure, DocumentFormat, DocumentText};
+use extract::DocumentFailure;
+use serde::de::DeserializeOwned;
 
 use crate::limits::Limits;
-use crate::protocol::{self, Answer};
+use crate::protocol::{self, Answer, Task};
 
 /// Minimum timeout of a read or write: the system rejects a timeout of zero.
 const TIMEOUT_MIN: Duration = Duration::from_millis(1);
@@ -66,17 +67,17 @@ impl Process {
 
     /// Sends a document and reads the answer. After a failure other than
     /// [`DocumentFailure::Unreadable`] the process must not be used again.
-    pub(crate) fn read(
+    pub(crate) fn read<T: DeserializeOwned>(
         &mut self,
-        format: DocumentFormat,
+        task: Task,
         document: &[u8],
         limits: Limits,
-    ) -> Result<DocumentText, DocumentFailure> {
+    ) -> Result<T, DocumentFailure> {
         let mut timed = Timed {
             socket: &self.socket,
             until: system::now() + Duration::from_secs(limits.seconds),
         };
-        let sent = protocol::ask(&mut timed, format, document);
+        let sent = protocol::ask(&mut timed, task, document);
         match sent.and_then(|()| protocol::answered(&mut timed)) {
             Ok(Some(Answer(answer))) => answer.map_err(DocumentFailure::Unreadable),
             Err(error) if is_timeout(&error) => Err(DocumentFailure::Time {

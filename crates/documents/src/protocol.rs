@@ -3,11 +3,12 @@
 //! | bytes | content |
 //! |---|---|
 //! | 4 | length of the rest, little-endian |
-//! | n | request: the format (1) and the document; response: the answer as JSON |
+//! | n | request: the task (1) and the document; response: the answer as JSON |
 
 use std::io::{self, Read, Write};
 
-use extract::{DocumentFormat, DocumentText};
+use extract::DocumentFormat;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Longest document that a worker accepts, in bytes: the limit of decoding in extraction.
@@ -17,50 +18,60 @@ pub(crate) const DOCUMENT_BYTES_MAX: usize = 16 << 20;
 /// byte may be escaped (`\u0000`).
 pub(crate) const ANSWER_BYTES_MAX: usize = 32 << 20;
 
-/// A worker's answer for a document: its text, or why it cannot be read.
+/// A worker's answer for a document: what was asked for, or why it cannot be read.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Answer(pub(crate) Result<DocumentText, String>);
+pub(crate) struct Answer<T>(pub(crate) Result<T, String>);
 
-const FORMATS: [DocumentFormat; 6] = [
-    DocumentFormat::Pdf,
-    DocumentFormat::Docx,
-    DocumentFormat::Pptx,
-    DocumentFormat::Xlsx,
-    DocumentFormat::Odf,
-    DocumentFormat::Epub,
+/// What a worker is asked to do with a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Read its text.
+    Text(DocumentFormat),
+    /// Return size and hash of an image.
+    Describe,
+    /// Make a small copy of an image.
+    Thumbnail,
+}
+
+const TASKS: [Task; 8] = [
+    Task::Text(DocumentFormat::Pdf),
+    Task::Text(DocumentFormat::Docx),
+    Task::Text(DocumentFormat::Pptx),
+    Task::Text(DocumentFormat::Xlsx),
+    Task::Text(DocumentFormat::Odf),
+    Task::Text(DocumentFormat::Epub),
+    Task::Describe,
+    Task::Thumbnail,
 ];
 
 /// Writes a document.
-pub(crate) fn ask(out: &mut impl Write, format: DocumentFormat, document: &[u8]) -> io::Result<()> {
-    let code = FORMATS
-        .iter()
-        .position(|known| *known == format)
-        .unwrap_or_default();
+pub(crate) fn ask(out: &mut impl Write, task: Task, document: &[u8]) -> io::Result<()> {
+    let code = TASKS.iter().position(|known| *known == task).unwrap_or_default();
     out.write_all(&length(document.len() + 1)?)?;
     out.write_all(&[u8::try_from(code).unwrap_or_default()])?;
     out.write_all(document)
 }
 
 /// Reads a document; `None` at the end.
-pub(crate) fn asked(input: &mut impl Read) -> io::Result<Option<(DocumentFormat, Vec<u8>)>> {
+pub(crate) fn asked(input: &mut impl Read) -> io::Result<Option<(Task, Vec<u8>)>> {
     let Some(mut frame) = read(input, DOCUMENT_BYTES_MAX + 1)? else {
         return Ok(None);
     };
-    let format = frame.first().and_then(|code| FORMATS.get(usize::from(*code)));
-    let format = *format.ok_or_else(|| io::Error::other("a frame of no known format"))?;
+    let task = frame.first().and_then(|code| TASKS.get(usize::from(*code)));
+    let task = *task.ok_or_else(|| io::Error::other("a frame of no known task"))?;
     frame.remove(0);
-    Ok(Some((format, frame)))
+    Ok(Some((task, frame)))
 }
 
 /// Writes an answer.
-pub(crate) fn answer(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
+pub(crate) fn answer<T: Serialize>(out: &mut impl Write, answer: &Answer<T>) -> io::Result<()> {
     let json = serde_json::to_vec(answer)?;
     out.write_all(&length(json.len())?)?;
     out.write_all(&json)
 }
 
 /// Reads an answer; `None` at the end.
-pub(crate) fn answered(input: &mut impl Read) -> io::Result<Option<Answer>> {
+pub(crate) fn answered<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<Answer<T>>> {
     match read(input, ANSWER_BYTES_MAX)? {
         Some(json) => Ok(Some(serde_json::from_slice(&json)?)),
         None => Ok(None),
@@ -94,11 +105,13 @@ fn read(input: &mut impl Read, bytes_max: usize) -> io::Result<Option<Vec<u8>>> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use extract::DocumentText;
 
     #[test]
     fn frames_come_back() {
         let mut wire = Vec::new();
-        ask(&mut wire, DocumentFormat::Epub, b"PK").unwrap();
+        ask(&mut wire, Task::Text(DocumentFormat::Epub), b"PK").unwrap();
+        ask(&mut wire, Task::Thumbnail, b"").unwrap();
         let found = Answer(Ok(DocumentText {
             title: "T".to_owned(),
             text: "a\nb\0".to_owned(),
@@ -109,14 +122,17 @@ mod tests {
         let mut wire = wire.as_slice();
         assert_eq!(
             asked(&mut wire).unwrap(),
-            Some((DocumentFormat::Epub, b"PK".to_vec()))
+            Some((Task::Text(DocumentFormat::Epub), b"PK".to_vec()))
         );
-        let back = answered(&mut wire).unwrap().unwrap();
+        assert_eq!(asked(&mut wire).unwrap(), Some((Task::Thumbnail, Vec::new())));
+        let back = answered::<DocumentText>(&mut wire).unwrap().unwrap();
         assert_eq!(back.0, found.0);
-        assert!(answered(&mut wire).unwrap().is_none());
+        assert!(answered::<DocumentText>(&mut wire).unwrap().is_none());
         // A document may have compromised its worker, so answers are bounded and validated.
-        assert!(answered(&mut &b"\xff\xff\xff\xff"[..]).is_err());
-        assert!(answered(&mut &b"\x02\0\0\0{]"[..]).is_err());
-        assert!(answered(&mut &b"\x09\0\0\0{"[..]).unwrap().is_none());
+        let answered = |mut wire: &[u8]| answered::<DocumentText>(&mut wire);
+        assert!(answered(b"\xff\xff\xff\xff").is_err());
+        assert!(answered(b"\x02\0\0\0{]").is_err());
+        assert!(answered(b"\x09\0\0\0{").unwrap().is_none());
+        assert!(asked(&mut &b"\x01\0\0\0\x08"[..]).is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! A worker: reads documents from a socket and answers with their text, until the socket closes.
+//! A worker: reads documents from a socket and answers with what was asked for, until the socket
+//! closes.
 //!
 //! Before the first document it gives up memory beyond the limit, core files and new privileges. It
 //! starts without files, environment and network connections.
@@ -9,12 +10,12 @@ use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use extract::DocumentFormat;
+use extract::{DocumentFormat, DocumentText};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::protocol::{self, Answer};
-use crate::{office, pdf};
+use crate::protocol::{self, Answer, Task};
+use crate::{office, pdf, picture};
 
 /// The first argument that makes a program a worker; the second is its memory limit in MiB.
 pub const COMMAND: &str = "extract-worker";
@@ -89,13 +90,28 @@ fn wait_for_the_end(socket: &UnixStream) -> io::Result<()> {
 }
 
 fn answer_all(mut socket: UnixStream) -> io::Result<()> {
-    while let Some((format, document)) = protocol::asked(&mut socket)? {
-        let found = catch_unwind(AssertUnwindSafe(|| read(format, &document)));
-        let found =
-            found.unwrap_or_else(|panic| Answer(Err(format!("its parser panicked: {}", message(&*panic)))));
-        protocol::answer(&mut socket, &found)?;
+    while let Some((task, document)) = protocol::asked(&mut socket)? {
+        let text = |error: picture::ImageError| error.to_string();
+        match task {
+            Task::Text(format) => protocol::answer(&mut socket, &guarded(|| read(format, &document))),
+            Task::Describe => {
+                let found = guarded(|| picture::describe(&document).map_err(text));
+                protocol::answer(&mut socket, &found)
+            }
+            Task::Thumbnail => {
+                let found = guarded(|| picture::thumbnail(&document).map_err(text));
+                protocol::answer(&mut socket, &found)
+            }
+        }?;
     }
     Ok(())
+}
+
+/// Returns the answer of a parser. A panic becomes the reason why there is none.
+fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Answer<T> {
+    let found = catch_unwind(AssertUnwindSafe(read));
+    let found = found.unwrap_or_else(|panic| Err(format!("its parser panicked: {}", message(&*panic))));
+    Answer(found)
 }
 
 fn message(panic: &(dyn std::any::Any + Send)) -> &str {
@@ -104,9 +120,9 @@ fn message(panic: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("without a message")
 }
 
-fn read(format: DocumentFormat, document: &[u8]) -> Answer {
-    Answer(match format {
+fn read(format: DocumentFormat, document: &[u8]) -> Result<DocumentText, String> {
+    match format {
         DocumentFormat::Pdf => pdf::read(document).map_err(|error| error.to_string()),
         _ => office::read(format, document).map_err(|error| error.to_string()),
-    })
+    }
 }

@@ -3,12 +3,13 @@
 
 use std::path::PathBuf;
 
-use extract::{DocumentFailure, DocumentFormat, DocumentReader, DocumentText};
+use extract::{DocumentFailure, DocumentFormat, DocumentReader, DocumentText, ImageFacts, Thumbnail};
 use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
 
 use crate::limits::Limits;
 use crate::process::Process;
-use crate::protocol::DOCUMENT_BYTES_MAX;
+use crate::protocol::{DOCUMENT_BYTES_MAX, Task};
 
 /// Reads documents with workers. There are never more workers than threads that read concurrently.
 #[derive(Debug)]
@@ -34,23 +35,21 @@ impl Workers {
             .map_err(|error| DocumentFailure::NoReader(format!("start {}: {error}", self.program.display())))
     }
 
-    fn read_by(
+    fn ask_process<T: DeserializeOwned>(
         &self,
         mut process: Process,
-        format: DocumentFormat,
+        task: Task,
         bytes: &[u8],
-    ) -> Result<DocumentText, DocumentFailure> {
-        let read = process.read(format, bytes, self.limits);
+    ) -> Result<T, DocumentFailure> {
+        let read = process.read(task, bytes, self.limits);
         if matches!(&read, Ok(_) | Err(DocumentFailure::Unreadable(_))) {
             process.is_used = true;
             self.idle.lock().push(process);
         }
         read
     }
-}
 
-impl DocumentReader for Workers {
-    fn read(&self, format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure> {
+    fn ask<T: DeserializeOwned>(&self, task: Task, bytes: &[u8]) -> Result<T, DocumentFailure> {
         if bytes.len() > DOCUMENT_BYTES_MAX {
             return Err(DocumentFailure::Unreadable(format!(
                 "it has {} bytes, more than {DOCUMENT_BYTES_MAX}",
@@ -60,7 +59,7 @@ impl DocumentReader for Workers {
         // A separate statement, because the lock must not be held during the read.
         let idle = self.idle.lock().pop();
         if let Some(process) = idle {
-            match self.read_by(process, format, bytes) {
+            match self.ask_process(process, task, bytes) {
                 // The worker may have been ended from outside, or have used up memory for earlier
                 // documents. A fresh worker retries, because the same bytes must give the same
                 // answer.
@@ -68,7 +67,21 @@ impl DocumentReader for Workers {
                 read => return read,
             }
         }
-        self.read_by(self.start()?, format, bytes)
+        self.ask_process(self.start()?, task, bytes)
+    }
+}
+
+impl DocumentReader for Workers {
+    fn read(&self, format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure> {
+        self.ask(Task::Text(format), bytes)
+    }
+
+    fn describe(&self, bytes: &[u8]) -> Result<ImageFacts, DocumentFailure> {
+        self.ask(Task::Describe, bytes)
+    }
+
+    fn thumbnail(&self, bytes: &[u8]) -> Result<Thumbnail, DocumentFailure> {
+        self.ask(Task::Thumbnail, bytes)
     }
 
     fn rest(&self) {

@@ -45,7 +45,10 @@ mod wet;
 pub use attachment::AttachmentKind;
 pub use charset::document_encoding;
 pub use digest::declared as declared_digest;
-pub use document::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents};
+pub use document::{
+    DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents, ImageFacts,
+    Thumbnail,
+};
 pub use exchange::{Belonging, ExchangeNames, RequestFacts, answer_names, is_answer};
 pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, Original, Page, RefersTo, Shortfall};
 pub use header::{HeaderFacts, derived_from, header_facts, named_url_key, web_target};

@@ -2,9 +2,9 @@
 
 use std::io::Write as _;
 
-use extract::{DocumentFailure, DocumentFormat};
+use extract::{DocumentFailure, DocumentFormat, DocumentReader};
 
-use crate::read;
+use crate::{read, workers};
 
 /// Returns a PDF of these objects, the first of which is the catalogue. `trailer` is added to the
 /// trailer.
@@ -160,6 +160,33 @@ pub(crate) fn book() {
         ("OEBPS/text/one.xhtml", one),
     ]);
     check(DocumentFormat::Epub, &file, "Book", "en", "One first part second");
+}
+
+/// Returns an uncompressed picture (BMP) of 2 by 1 pixels.
+pub(crate) fn small_image() -> Vec<u8> {
+    let words = |numbers: &[u32]| -> Vec<u8> { numbers.iter().flat_map(|n| n.to_le_bytes()).collect() };
+    let mut file = b"BM".to_vec();
+    file.extend(words(&[62, 0, 54, 40, 2, 1]));
+    file.extend([1, 0, 24, 0]);
+    file.extend(words(&[0, 8, 2835, 2835, 0, 0]));
+    // Black and white, and two bytes that fill up the row.
+    file.extend([0, 0, 0, 255, 255, 255, 0, 0]);
+    file
+}
+
+pub(crate) fn images() {
+    let workers = workers(60);
+    let facts = workers.describe(&small_image()).unwrap();
+    assert_eq!((facts.width, facts.height), (2, 1));
+    assert!(facts.hash.is_some());
+    let thumbnail = workers.thumbnail(&small_image()).unwrap();
+    assert_eq!(thumbnail.mime, "image/jpeg");
+    let again = workers.describe(&thumbnail.data).unwrap();
+    assert_eq!((again.width, again.height), (2, 1));
+    for bytes in [&b""[..], b"BM", b"text", &small_image()[..30]] {
+        let read = workers.thumbnail(bytes);
+        assert!(matches!(read, Err(DocumentFailure::Unreadable(_))), "{read:?}");
+    }
 }
 
 pub(crate) fn damaged() {

@@ -20,6 +20,7 @@ const TESTS: &[(&str, fn())] = &[
     ("files::sheets", files::sheets),
     ("files::open_document", files::open_document),
     ("files::book", files::book),
+    ("files::images", files::images),
     ("files::damaged", files::damaged),
     ("real::files", real::files),
     (

@@ -62,6 +62,7 @@ pub(super) enum Format {
     XmlFeed,
     JsonFeed,
     WithReader(DocumentFormat),
+    Image,
 }
 
 /// Returns whether a byte occurs in no text, but in files of other formats that are served as text
@@ -81,22 +82,33 @@ impl Format {
             || mime == "text/plain"
             || is_xml(mime)
             || is_json(mime)
-            || scope == DocumentScope::All && DocumentFormat::of_type(mime).is_some()
+            || has_files(scope) && DocumentFormat::of_type(mime).is_some()
+            || scope == DocumentScope::Images && is_image(mime)
     }
 
     /// Returns the format of a payload; `None` if it is no document.
     pub(super) fn of(mime: &str, bytes: &[u8], scope: DocumentScope) -> Option<Format> {
-        let is_pdf = || scope == DocumentScope::All && bytes.starts_with(b"%PDF-");
+        let is_pdf = || has_files(scope) && bytes.starts_with(b"%PDF-");
         match mime {
             "text/plain" => is_text(bytes).then_some(Format::Plain),
             UNKNOWN if is_pdf() => Some(Format::WithReader(DocumentFormat::Pdf)),
             UNKNOWN => feed::begins(bytes).then_some(Format::XmlFeed),
             _ if is_xml(mime) => feed::begins(bytes).then_some(Format::XmlFeed),
             _ if is_json(mime) => json_feed::begins(bytes).then_some(Format::JsonFeed),
-            _ if scope == DocumentScope::All => DocumentFormat::of_type(mime).map(Format::WithReader),
+            _ if scope == DocumentScope::Images && is_image(mime) => Some(Format::Image),
+            _ if has_files(scope) => DocumentFormat::of_type(mime).map(Format::WithReader),
             _ => None,
         }
     }
+}
+
+/// Returns whether PDF, EPUB and office files are documents.
+fn has_files(scope: DocumentScope) -> bool {
+    matches!(scope, DocumentScope::All | DocumentScope::Images)
+}
+
+fn is_image(mime: &str) -> bool {
+    mime.starts_with("image/")
 }
 
 /// Returns whether feeds are served as this type, among other XML.

@@ -12,10 +12,12 @@
 
 mod feed;
 mod format;
+mod image;
 mod json_feed;
 mod plain;
 
 pub use format::DocumentFormat;
+pub use image::{ImageFacts, Thumbnail};
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +41,8 @@ pub enum DocumentScope {
     Text,
     /// PDF, EPUB and office files as well.
     All,
+    /// Images as well: their size and what they look like.
+    Images,
 }
 
 impl DocumentScope {
@@ -48,6 +52,7 @@ impl DocumentScope {
             DocumentScope::None => "none",
             DocumentScope::Text => "text",
             DocumentScope::All => "all",
+            DocumentScope::Images => "images",
         }
     }
 }
@@ -83,6 +88,19 @@ pub trait DocumentReader: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`DocumentFailure`].
     fn read(&self, format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure>;
+
+    /// Returns size and perceptual hash of an image. The same bytes give the same answer, unless the
+    /// failure says otherwise.
+    ///
+    /// # Errors
+    /// [`DocumentFailure`].
+    fn describe(&self, bytes: &[u8]) -> Result<ImageFacts, DocumentFailure>;
+
+    /// Returns a small copy of an image.
+    ///
+    /// # Errors
+    /// [`DocumentFailure`].
+    fn thumbnail(&self, bytes: &[u8]) -> Result<Thumbnail, DocumentFailure>;
 
     /// Releases resources kept for the next document. Called at the end of a load.
     fn rest(&self) {}
@@ -177,6 +195,7 @@ pub(crate) fn read(source: &Source<'_>, documents: &Documents) -> Option<(Page, 
     let format = Format::of(source.mime, source.bytes, documents.scope)?;
     let (mut page, defect) = match format {
         Format::WithReader(format) => read_with_reader(format, source.bytes, documents),
+        Format::Image => describe(source.bytes, documents),
         _ => {
             let (text, encoding) = charset::decode(source.bytes, source.charset, source.top_level);
             let mut page = match format {
@@ -189,7 +208,7 @@ pub(crate) fn read(source: &Source<'_>, documents: &Documents) -> Option<(Page, 
         }
     };
     page.text_truncated |= source.is_cut;
-    if page.language.is_empty() {
+    if page.language.is_empty() && format != Format::Image {
         let declared = source.content_language.and_then(language::declared);
         page.language = declared
             .or_else(|| language::detect(&page.text))
@@ -204,10 +223,7 @@ fn read_with_reader(
     bytes: &[u8],
     documents: &Documents,
 ) -> (Page, Option<warc::Defect>) {
-    let read = match &documents.reader {
-        Some(reader) => reader.read(format, bytes),
-        None => Err(DocumentFailure::NoReader("this program has none".to_owned())),
-    };
+    let read = reader_of(documents).and_then(|reader| reader.read(format, bytes));
     match read {
         Ok(found) => {
             let mut page = Page {
@@ -219,11 +235,34 @@ fn read_with_reader(
             page.text_truncated |= found.truncated;
             (page, None)
         }
-        Err(failure) => {
-            let detail = format!("{}: {failure}", format.name());
-            (Page::default(), Some(warc::Defect::new(failure.reason(), detail)))
-        }
+        Err(failure) => unread(format.name(), &failure),
     }
+}
+
+/// Describes an image with the reader. Its text is what is known of it.
+fn describe(bytes: &[u8], documents: &Documents) -> (Page, Option<warc::Defect>) {
+    let found = reader_of(documents).and_then(|reader| reader.describe(bytes));
+    match found {
+        Ok(facts) => {
+            let page = Page {
+                text: facts.to_string(),
+                ..Page::default()
+            };
+            (page, None)
+        }
+        Err(failure) => unread("image", &failure),
+    }
+}
+
+fn reader_of(documents: &Documents) -> Result<&dyn DocumentReader, DocumentFailure> {
+    let none = || DocumentFailure::NoReader("this program has none".to_owned());
+    documents.reader.as_deref().ok_or_else(none)
+}
+
+/// Returns a document without text, and why it has none.
+fn unread(name: &str, failure: &DocumentFailure) -> (Page, Option<warc::Defect>) {
+    let detail = format!("{name}: {failure}");
+    (Page::default(), Some(warc::Defect::new(failure.reason(), detail)))
 }
 
 /// Returns a title: one line with collapsed white space.

@@ -19,6 +19,21 @@ impl DocumentReader for Counting {
             }),
         }
     }
+
+    fn describe(&self, bytes: &[u8]) -> Result<ImageFacts, DocumentFailure> {
+        match bytes {
+            b"damaged" => Err(DocumentFailure::Unreadable("no size".to_owned())),
+            _ => Ok(ImageFacts {
+                width: 640,
+                height: 480,
+                hash: Some(bytes.len() as u64),
+            }),
+        }
+    }
+
+    fn thumbnail(&self, _: &[u8]) -> Result<Thumbnail, DocumentFailure> {
+        Ok(Thumbnail::default())
+    }
 }
 
 fn capture(content_type: &str, payload: &[u8], documents: Documents) -> crate::Capture {
@@ -62,6 +77,35 @@ fn check(content_type: &str, payload: &[u8], expected: Option<(&str, &str, &str)
         .map(|page| (page.title.as_str(), page.text.as_str(), page.language.as_str()));
     assert_eq!(found, expected);
     assert_eq!(read_of(content_type, payload, DocumentScope::None), None);
+}
+
+#[test]
+fn images_are_described_if_they_are_asked_for() {
+    for content_type in ["image/png", "IMAGE/JPEG; q=1", "image/svg+xml", "image/x-icon"] {
+        let image = read_of(content_type, b"12345", DocumentScope::Images).unwrap();
+        assert_eq!(
+            (image.text.as_str(), image.language.as_str()),
+            ("640x480 0000000000000005", "")
+        );
+        assert_eq!(image.title, "");
+        for scope in [DocumentScope::None, DocumentScope::Text, DocumentScope::All] {
+            assert_eq!(read_of(content_type, b"12345", scope), None);
+        }
+    }
+    let pdf = read_of("application/pdf", b"%PDF-", DocumentScope::Images);
+    assert_eq!(pdf.unwrap().title, "PDF");
+    assert_eq!(read_of("video/mp4", b"12345", DocumentScope::Images), None);
+    let documents = Documents {
+        scope: DocumentScope::Images,
+        reader: Some(Arc::new(Counting)),
+    };
+    let capture = capture("image/png", b"damaged", documents);
+    assert_eq!(capture.document.map(|page| *page), Some(Page::default()));
+    let defect = capture.document_defect.unwrap();
+    assert_eq!(
+        (defect.reason, defect.detail.as_str()),
+        (reason::DOCUMENT_UNREADABLE, "image: no size")
+    );
 }
 
 #[test]

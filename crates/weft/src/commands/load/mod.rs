@@ -121,9 +121,10 @@ pub(crate) struct Args {
     /// Links to keep: all, or only those to other domains (fixed by an archive's first load)
     #[arg(long, value_parser = one_of([LinkScope::All, LinkScope::External], LinkScope::name))]
     links: Option<LinkScope>,
-    /// What search covers besides pages: nothing (none), plain text and feeds (text), or PDF, EPUB
-    /// and office files as well (all) (fixed by an archive's first load) [default: all]
-    #[arg(long, value_name = "WHICH", conflicts_with = "from_facts", value_parser = one_of([DocumentScope::None, DocumentScope::Text, DocumentScope::All], DocumentScope::name))]
+    /// What search covers besides pages: nothing (none), plain text and feeds (text), PDF, EPUB and
+    /// office files as well (all), or images as well, which are all decoded (images) (fixed by an
+    /// archive's first load) [default: all]
+    #[arg(long, value_name = "WHICH", conflicts_with = "from_facts", value_parser = one_of([DocumentScope::None, DocumentScope::Text, DocumentScope::All, DocumentScope::Images], DocumentScope::name))]
     documents: Option<DocumentScope>,
     /// Where to keep facts, open tables with a row for every capture and link: a folder,
     /// s3://bucket/name, store://bucket/name, or none (fixed by an archive's first load) [default:
