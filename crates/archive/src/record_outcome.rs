@@ -26,6 +26,9 @@ impl RecordOutcome {
             Extracted::Capture(mut capture) => match index::refusal(&capture) {
                 None => {
                     capture.method = method;
+                    if let Some(content) = capture.content_mut() {
+                        content.store_images();
+                    }
                     RecordOutcome::Capture(capture)
                 }
                 Some((reason, detail)) => RecordOutcome::Quarantined(Defect::new(reason, detail)),

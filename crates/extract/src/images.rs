@@ -4,6 +4,10 @@
 //! is not empty; at most [`IMAGES_MAX`] images; a page spends at most [`BYTES_MAX`] bytes on
 //! addresses.
 
+mod stored;
+
+pub use stored::{stored_images, visible_text};
+
 use crate::html::RawImage;
 use crate::resolve::Resolver;
 use crate::text::Collapser;

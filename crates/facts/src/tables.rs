@@ -1,7 +1,7 @@
 //! The three tables: their columns, and the conversion of a capture to rows. `docs/facts.md`
 //! explains the columns.
 
-use extract::{Capture, CaptureKind, Link, Page, RefersTo, Shortfall};
+use extract::{Capture, CaptureKind, Link, Page, RefersTo, Shortfall, visible_text};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
@@ -205,7 +205,11 @@ impl Fact<'_> {
     pub(crate) fn page_text_bytes(&self, table: Table) -> usize {
         match table {
             Table::Captures | Table::Links => 0,
-            Table::Texts => self.capture.page.as_ref().map_or(0, |page| page.text.len()),
+            Table::Texts => self
+                .capture
+                .page
+                .as_ref()
+                .map_or(0, |page| visible_text(&page.text).len()),
         }
     }
 
@@ -244,7 +248,7 @@ impl Fact<'_> {
         match page {
             Some(page) => row
                 .text(&page.title)
-                .long(page.text.len() as i64)
+                .long(visible_text(&page.text).len() as i64)
                 .int(i32::try_from(page.links_dropped).unwrap_or(i32::MAX)),
             None => row.none().none().none(),
         };
@@ -311,7 +315,7 @@ impl Fact<'_> {
             .long(self.fetch_time_us())
             .text(&capture.digest)
             .text_if_any(&page.language)
-            .text(&page.text)
+            .text(visible_text(&page.text))
             .long(capture.offset as i64)
             .long(self.source.id)
             .long(epoch as i64)

@@ -6,6 +6,7 @@ use crate::ids::InputId;
 use crate::ledger::{LedgerRow, Names};
 use crate::rows::{AnchorRow, OriginalCapture, TextCapture};
 use crate::views::history::PastChange;
+use crate::views::texts;
 use crate::views::uris::{Counts, UriChange};
 use crate::views::version_change::{NewContent, VersionChange};
 
@@ -116,6 +117,6 @@ fn changed_page(
         fetch_time_ms: row.fetch_time_ms,
         inlinks_bucket,
         anchors,
-        text,
+        text: text.map(texts::visible),
     }
 }

@@ -64,7 +64,9 @@ pub use answer::results::{ConcordanceLimits, Hit, Query, Ranking, Results, TextR
 pub use collect::facets::{Facet, FacetValue};
 pub use collect::years::YearCount;
 pub use collect::{Group, Order};
-pub use documents::document::{Anchor, Change, Document, Original, PastToDelete, TextCapture, Version};
+pub use documents::document::{
+    Anchor, Change, Document, Likeness, Original, PastToDelete, TextCapture, Version,
+};
 pub use error::{ApplyError, OpenError, SearchError};
 pub use index::check::ExpectedDocuments;
 pub use index::crash::CRASH_POINTS;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use access::AccessFilter;
-use search::{Change, Document, Query, Results, SearchIndex, Settings, Version};
+use search::{Change, Document, Likeness, Query, Results, SearchIndex, Settings, Version};
 
 /// Opens an index with the least memory.
 pub(crate) fn open(dir: &Path) -> SearchIndex {
@@ -36,6 +36,7 @@ pub(crate) fn page(name: &str, title: &str, text: &str) -> Document {
         inlink_bucket: 0,
         anchors: Vec::new(),
         version: Version::default(),
+        likeness: Likeness::Text,
     }
 }
 

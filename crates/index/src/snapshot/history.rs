@@ -52,11 +52,12 @@ impl Snapshot {
     /// Returns the text of a past version by its name; `None` if the page has no such text.
     pub fn past_text(&self, url_key: &str, text: [u8; 16]) -> Result<Option<String>, SnapshotError> {
         match past::read_text(self.cut(), url_key, text)? {
-            Some(found) => Ok(Some(found)),
+            Some(found) => Ok(Some(texts::visible(found))),
             // The text of the current version, page or not, is stored only with that version.
             None => {
                 let current = texts::read(self.cut(), url_key)?;
-                Ok(current.filter(|found| text_hash(found) == text))
+                let named = current.filter(|found| text_hash(found) == text);
+                Ok(named.map(texts::visible))
             }
         }
     }

@@ -334,6 +334,17 @@ impl Snapshot {
     /// Returns the visible text of a page or document; `None` if the key is neither or its captures
     /// have no text.
     pub fn text(&self, url_key: &str) -> Result<Option<String>, SnapshotError> {
+        Ok(self.stored_text(url_key)?.map(texts::visible))
+    }
+
+    /// Returns the images that a page shows, in document order.
+    pub fn images(&self, url_key: &str) -> Result<Vec<extract::Image>, SnapshotError> {
+        let stored = self.stored_text(url_key)?;
+        Ok(stored.map_or_else(Vec::new, |stored| extract::stored_images(&stored)))
+    }
+
+    /// Returns the text of a page or document, with its images.
+    fn stored_text(&self, url_key: &str) -> Result<Option<String>, SnapshotError> {
         match versions::read(self.cut(), url_key)? {
             Some(row) if row.has_content() && row.text.is_some() => texts::read(self.cut(), url_key),
             _ => Ok(None),

@@ -28,7 +28,7 @@ impl Snapshot {
         let page = ShownPage {
             inlinks: uri.counts.inlinks,
             inlinks_external: uri.counts.inlinks_external,
-            text: text.ok().flatten().map(Arc::from),
+            text: text.ok().flatten().map(|text| Arc::from(texts::visible(text))),
         };
         if let Some(cache) = cache.filter(|_| is_read) {
             cache.insert(epoch, url_key, page.clone());

@@ -59,6 +59,12 @@ pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<String>, SnapshotE
         .map(Some)
 }
 
+/// Returns the visible part of a text, without the images of the page.
+pub(crate) fn visible(mut text: String) -> String {
+    text.truncate(extract::visible_text(&text).len());
+    text
+}
+
 pub(crate) fn decode(value: &[u8]) -> Result<String, Corrupt> {
     let mut r = Reader::new(value);
     let bytes = match r.u8()? {

@@ -40,6 +40,20 @@ pub struct Document {
     pub anchors: Vec<Anchor>,
     /// When the URL returned this page.
     pub version: Version,
+    /// Which documents are near-duplicates of it.
+    pub likeness: Likeness,
+}
+
+/// Decides which documents are near-duplicates.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Likeness {
+    /// Those with nearly the same text.
+    #[default]
+    Text,
+    /// Those with nearly the same 64 bits, which are of something else than the text.
+    Bits(u64),
+    /// Those with the same name.
+    Name(String),
 }
 
 /// The attributes that access rules test of the capture that a text comes from. Its key and time

@@ -17,7 +17,7 @@ use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, TantivyDocument, Term};
 
 use crate::dates;
-use crate::documents::document::{Document, Row, Version};
+use crate::documents::document::{Document, Likeness, Row, Version};
 use crate::documents::hash::hash;
 use crate::words::likeness;
 use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
@@ -293,10 +293,14 @@ impl Fields {
     }
 }
 
-/// Returns the likeness of a document's text. Without words, it is the hash of the digest or,
-/// without a digest, of the document's identity.
+/// Returns the likeness of a document: that of its text, unless the document says otherwise. Without
+/// words, it is the hash of the digest or, without a digest, of the document's identity.
 fn likeness_of(document: &Document) -> u64 {
-    let of_text = likeness::of_text(&document.text);
+    let of_text = match &document.likeness {
+        Likeness::Text => likeness::of_text(&document.text),
+        Likeness::Bits(bits) => Some(*bits),
+        Likeness::Name(name) => Some(likeness::of_name(name)),
+    };
     of_text.unwrap_or_else(|| match document.digest.as_str() {
         "" => hash(&identity(&document.url_key, &document.version)),
         digest => hash(digest),

@@ -62,3 +62,18 @@ fn few_changes_leave_a_text_near_and_another_text_is_far() {
     assert!(near >= 90, "{near} of 100");
     assert_eq!(far, 0);
 }
+
+#[test]
+fn documents_are_alike_by_name_only_if_the_names_are_equal() {
+    let names: Vec<String> = (0..300).map(|n| format!("http://example.com/{n}.png")).collect();
+    let likenesses: Vec<u64> = names.iter().map(|name| of_name(name)).collect();
+    for (place, likeness) in likenesses.iter().enumerate() {
+        assert_eq!(of_name(&names[place]), *likeness);
+        assert!(
+            !likenesses[..place]
+                .iter()
+                .any(|other| are_near(*other, *likeness)),
+            "{place}"
+        );
+    }
+}
