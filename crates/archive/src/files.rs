@@ -31,6 +31,8 @@ const UPLOADS: &str = "uploads";
 const RUNNING: &str = "run";
 const INDEX: &str = "index";
 const SEARCH: &str = "search";
+/// The search index of images.
+const IMAGES: &str = "images";
 const FACTS: &str = "facts";
 /// The catalogue of files, which may exist before anything is loaded (`weft files scan`).
 const CATALOGUE: &str = "files";
@@ -81,7 +83,7 @@ impl Files {
     /// Returns the same archive with an overlay, so that opening it changes nothing. The caller
     /// holds the lock.
     pub(crate) fn read_only(&self) -> Result<Files, OpenError> {
-        let overlay = Overlay::over(&self.dir, &[INDEX, SEARCH])
+        let overlay = Overlay::over(&self.dir, &[INDEX, SEARCH, IMAGES])
             .map_err(|source| OpenError::io("open read-only", &self.dir, source))?;
         Ok(Files {
             dir: self.dir.clone(),
@@ -95,7 +97,7 @@ impl Files {
         if self.is_read_only() {
             return;
         }
-        for dir in [self.index(), self.search()] {
+        for dir in [self.index(), self.search(), self.images()] {
             match make_readable(&dir) {
                 // Files of other users keep their permissions.
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -120,6 +122,10 @@ impl Files {
 
     pub(crate) fn search(&self) -> PathBuf {
         self.engines().join(SEARCH)
+    }
+
+    pub(crate) fn images(&self) -> PathBuf {
+        self.engines().join(IMAGES)
     }
 
     /// Returns the folder of the tables of facts, unless the settings name another place. Read-only

@@ -18,6 +18,9 @@ const MEMTABLE_BYTES_MAX: u64 = 512 << 20;
 /// Maximum for documents being indexed: tantivy refuses 4 GiB.
 const SEARCH_WRITER_BYTES_MAX: u64 = 1 << 30;
 
+/// Memory for images being indexed: the least that tantivy takes. They are short texts.
+const IMAGES_WRITER_BYTES: usize = 15_000_000;
+
 /// Maximum for an epoch: it is one batch of the engine, and its captures become visible only with
 /// it.
 const EPOCH_BYTES_MAX: u64 = 256 << 20;
@@ -57,6 +60,14 @@ impl Memory {
     pub(crate) fn search(self) -> search::Settings {
         search::Settings {
             writer_memory_bytes: self.share(4).min(SEARCH_WRITER_BYTES_MAX) as usize,
+            ..search::Settings::default()
+        }
+    }
+
+    /// Returns the settings of the index of images.
+    pub(crate) fn images(self) -> search::Settings {
+        search::Settings {
+            writer_memory_bytes: IMAGES_WRITER_BYTES,
             ..search::Settings::default()
         }
     }

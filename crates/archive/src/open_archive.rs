@@ -24,6 +24,10 @@ use crate::{AskError, OpenError};
 /// Time between two attempts to write a search index that could not be written.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Number of epochs after which a load feeds the index of images. The changes of these epochs are
+/// then still in memory or in the cache, and the index of images need not be made anew at the end.
+const IMAGES_EPOCHS: u64 = 256;
+
 /// The open files and services from which questions are answered and to which loads write.
 pub(crate) struct OpenArchive {
     pub(crate) files: Files,
@@ -34,6 +38,8 @@ pub(crate) struct OpenArchive {
     pub(crate) known_digests: DigestCache,
     pub(crate) index: Index,
     pub(crate) search: SearchIndex,
+    /// The search index of the images that pages show.
+    pub(crate) images: SearchIndex,
     /// Facts, which follow the epochs of the index; absent if the archive keeps none.
     pub(crate) facts: Option<FactsWriter>,
     pub(crate) jobs: Arc<Jobs>,
@@ -48,6 +54,8 @@ pub(crate) struct OpenArchive {
     pub(crate) document_reader: Option<Arc<dyn DocumentReader>>,
     /// What was fed to the search index. Locked while feeding, so that epochs reach it in order.
     feeding: Mutex<FeedState>,
+    /// Locked while the index of images is fed, so that two threads do not do the same work.
+    feeding_images: Mutex<()>,
     /// Progress of the search index, readable without waiting for feeding.
     pub(crate) search_progress: Arc<SearchProgress>,
     rebuilding: RebuildProgress,
@@ -79,6 +87,11 @@ impl OpenArchive {
                 dir: dir(),
                 message: error.to_string(),
             })?;
+        let images =
+            SearchIndex::open(&files.images(), memory.images()).map_err(|error| OpenError::Search {
+                dir: dir(),
+                message: error.to_string(),
+            })?;
         let facts = settings.facts.as_ref().map(|settings| {
             let place = place_of(settings, &files.facts(), &sources);
             let facts = FactsWriter::open(settings, place, &index, opened_for);
@@ -103,6 +116,8 @@ impl OpenArchive {
             ),
             search_progress,
             search,
+            images,
+            feeding_images: Mutex::default(),
             rebuilding: RebuildProgress::default(),
             posting: Mutex::default(),
             search_failure: Mutex::default(),
@@ -138,10 +153,16 @@ impl OpenArchive {
         }
     }
 
-    /// Feeds to the search index the changes it missed, if any.
+    /// Feeds to the search index and the index of images the changes they missed, if any.
     pub(crate) fn catch_up_search(&self) -> Result<(), FeedError> {
         let mut fed = self.feeding.lock();
-        self.catch_up(&mut fed)
+        self.catch_up(&mut fed)?;
+        self.catch_up_images()
+    }
+
+    fn catch_up_images(&self) -> Result<(), FeedError> {
+        let _feeding = self.feeding_images.lock();
+        feed::images::catch_up(&self.images, &self.index.snapshot())
     }
 
     fn catch_up(&self, fed: &mut FeedState) -> Result<(), FeedError> {
@@ -205,6 +226,8 @@ impl OpenArchive {
         let snapshot = self.index.snapshot();
         let pages = feed::rebuild(&self.search, &snapshot, made)?;
         fed.settle_at(snapshot.epoch().0);
+        let _feeding = self.feeding_images.lock();
+        feed::images::rebuild(&self.images, &snapshot)?;
         Ok(pages)
     }
 
@@ -232,7 +255,11 @@ impl OpenArchive {
         epochs: impl Iterator<Item = (EpochReport, Snapshot)>,
     ) -> Result<(), FeedError> {
         let mut fed = self.feeding.lock();
-        feed::feed(&self.search, &mut fed, epochs)
+        feed::feed(&self.search, &mut fed, epochs)?;
+        if fed.epoch >= self.images.covered_epoch() + IMAGES_EPOCHS {
+            self.catch_up_images()?;
+        }
+        Ok(())
     }
 
     /// Makes everything that was fed searchable and durable.
@@ -243,6 +270,6 @@ impl OpenArchive {
         let _ = self.search.flush();
         self.catch_up(&mut fed)?;
         self.search.flush()?;
-        Ok(())
+        self.catch_up_images()
     }
 }

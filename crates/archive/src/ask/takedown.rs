@@ -268,13 +268,15 @@ pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
         };
         // Posts come before the index, because purging them writes their new digests to the index.
         posts::purge(open).map_err(AskError::internal)?;
-        let covered = Epoch(open.search.covered_epoch());
+        let covered = open.search.covered_epoch().min(open.images.covered_epoch());
+        let covered = Epoch(covered);
         open.index
             .purge(covered, &mut |table, rows| begun.at(table, rows))
             .map_err(AskError::internal)?;
         open.rebuild_search(&mut |rows| begun.at("search", rows))
             .map_err(AskError::internal)?;
         open.search.purge().map_err(AskError::internal)?;
+        open.images.purge().map_err(AskError::internal)?;
         if let Some(facts) = &open.facts {
             body.notes = facts.purge(&open.index).map_err(AskError::internal)?;
         }

@@ -7,6 +7,7 @@
 //! [`pages_changed_since`]: index::Snapshot::pages_changed_since
 
 mod feed_state;
+pub(crate) mod images;
 mod progress;
 #[cfg(test)]
 mod tests;
@@ -14,10 +15,11 @@ mod tests;
 pub(crate) use feed_state::FeedState;
 pub(crate) use progress::SearchProgress;
 
+use extract::ImageFacts;
 use index::{
     AnchorRow, ChangedPage, ChangedPast, Epoch, EpochReport, PageChange, PastVersion, Snapshot, SnapshotError,
 };
-use search::{Anchor, Change, Document, Original, PastToDelete, SearchIndex, TextCapture, Version};
+use search::{Anchor, Change, Document, Likeness, Original, PastToDelete, SearchIndex, TextCapture, Version};
 
 use crate::crash;
 
@@ -231,6 +233,7 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
         _ => linked(snapshot, &page.url_key)?,
     };
     let document = Box::new(Document {
+        likeness: likeness_of(&page.mime, &page.digest, &text),
         text,
         inlink_bucket,
         anchors: weighed(anchors),
@@ -257,6 +260,15 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
     } else {
         Change::Upsert(document)
     })
+}
+
+/// Returns which documents a document is alike. Images are alike if they look alike.
+fn likeness_of(mime: &str, digest: &str, text: &str) -> Likeness {
+    if !mime.starts_with("image/") {
+        return Likeness::Text;
+    }
+    let hash = ImageFacts::parse(text).and_then(|facts| facts.hash);
+    hash.map_or_else(|| Likeness::Name(digest.to_owned()), Likeness::Bits)
 }
 
 fn text_capture(text: index::TextCapture) -> TextCapture {
@@ -421,8 +433,10 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
         return Ok(None);
     };
     let (inlink_bucket, anchors) = linked(snapshot, url_key)?;
+    let text = snapshot.text(url_key)?.unwrap_or_default();
     Ok(Some(Document {
-        text: snapshot.text(url_key)?.unwrap_or_default(),
+        likeness: likeness_of(&page.mime, &page.digest, &text),
+        text,
         host: urlkey::host_of_key(url_key).to_string(),
         domain: urlkey::domain_of_key(url_key).to_string(),
         url: page.url,
@@ -446,12 +460,14 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
 fn past_document(snapshot: &Snapshot, url_key: &str, past: PastVersion) -> Result<Document, SnapshotError> {
     // This name distinguishes an open version from the current one of its key, so it has a name
     // even without a text.
-    let text = past.text.or(past.is_open().then_some([0; 16]));
+    let name = past.text.or(past.is_open().then_some([0; 16]));
+    let text = match past.text {
+        Some(name) => snapshot.past_text(url_key, name)?.unwrap_or_default(),
+        None => String::new(),
+    };
     Ok(Document {
-        text: match past.text {
-            Some(name) => snapshot.past_text(url_key, name)?.unwrap_or_default(),
-            None => String::new(),
-        },
+        likeness: likeness_of(&past.mime, &past.digest, &text),
+        text,
         host: urlkey::host_of_key(url_key).to_string(),
         domain: urlkey::domain_of_key(url_key).to_string(),
         url: past.url,
@@ -471,7 +487,7 @@ fn past_document(snapshot: &Snapshot, url_key: &str, past: PastVersion) -> Resul
             since_ms: past.since_ms,
             until_ms: Some(past.until_ms),
             past_versions: 0,
-            text,
+            text: name,
         },
         url_key: url_key.to_owned(),
     })

@@ -19,6 +19,7 @@ use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use access::{AccessFilter, CaptureAttributes};
+use extract::Image;
 use index::{CaptureRow, KeyRange, PageRow, PastVersion, Snapshot, SnapshotError, UriRow};
 use rustc_hash::FxHashMap;
 use search::Version;
@@ -163,6 +164,15 @@ impl<'a> VisibleSnapshot<'a> {
             self.snapshot.text(url_key)
         } else {
             Ok(None)
+        }
+    }
+
+    /// Returns the images that a page shows.
+    pub(super) fn images(&self, url_key: &str) -> Result<Vec<Image>, SnapshotError> {
+        if self.sees_everything || self.sees_version(url_key)? {
+            self.snapshot.images(url_key)
+        } else {
+            Ok(Vec::new())
         }
     }
 
