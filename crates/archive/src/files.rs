@@ -33,6 +33,8 @@ const INDEX: &str = "index";
 const SEARCH: &str = "search";
 /// The search index of images.
 const IMAGES: &str = "images";
+/// Small copies of images.
+const THUMBNAILS: &str = "thumbnails";
 const FACTS: &str = "facts";
 /// The catalogue of files, which may exist before anything is loaded (`weft files scan`).
 const CATALOGUE: &str = "files";
@@ -126,6 +128,11 @@ impl Files {
 
     pub(crate) fn images(&self) -> PathBuf {
         self.engines().join(IMAGES)
+    }
+
+    /// Returns the folder of small copies of images. Read-only archives use it too, without writing.
+    pub(crate) fn thumbnails(&self) -> PathBuf {
+        self.dir.join(THUMBNAILS)
     }
 
     /// Returns the folder of the tables of facts, unless the settings name another place. Read-only

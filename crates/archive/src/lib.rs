@@ -45,6 +45,7 @@ mod recounting;
 mod request_of;
 pub mod snippet_html;
 mod socket;
+mod thumbnails;
 mod version;
 
 pub use archive::{Archive, OpenSettings};

@@ -19,13 +19,14 @@ use crate::jobs::Jobs;
 use crate::memory::Memory;
 use crate::rebuild_progress::{RebuildProgress, RunningRebuild};
 use crate::recounting::Recounting;
+use crate::thumbnails::Thumbnails;
 use crate::{AskError, OpenError};
 
 /// Time between two attempts to write a search index that could not be written.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Number of epochs after which a load feeds the index of images. The changes of these epochs are
-/// then still in memory or in the cache, and the index of images need not be made anew at the end.
+/// then still in memory or in the cache, and the index of images need not be rebuilt at the end.
 const IMAGES_EPOCHS: u64 = 256;
 
 /// The open files and services from which questions are answered and to which loads write.
@@ -40,6 +41,10 @@ pub(crate) struct OpenArchive {
     pub(crate) search: SearchIndex,
     /// The search index of the images that pages show.
     pub(crate) images: SearchIndex,
+    /// Small copies of images.
+    pub(crate) thumbnails: Thumbnails,
+    /// Locked while one is made.
+    pub(crate) making_thumbnail: Mutex<()>,
     /// Facts, which follow the epochs of the index; absent if the archive keeps none.
     pub(crate) facts: Option<FactsWriter>,
     pub(crate) jobs: Arc<Jobs>,
@@ -106,6 +111,7 @@ impl OpenArchive {
             known_digests: DigestCache::at(files.known_digests()),
             access_filters: AccessFilters::of_file(files.rights()),
             inlink_counts: InlinkCounts::default(),
+            thumbnails: Thumbnails::at(files.thumbnails()),
             files,
             settings,
             memory,
@@ -118,6 +124,7 @@ impl OpenArchive {
             search,
             images,
             feeding_images: Mutex::default(),
+            making_thumbnail: Mutex::default(),
             rebuilding: RebuildProgress::default(),
             posting: Mutex::default(),
             search_failure: Mutex::default(),

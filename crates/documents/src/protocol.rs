@@ -18,7 +18,7 @@ pub(crate) const DOCUMENT_BYTES_MAX: usize = 16 << 20;
 /// byte may be escaped (`\u0000`).
 pub(crate) const ANSWER_BYTES_MAX: usize = 32 << 20;
 
-/// A worker's answer for a document: what was asked for, or why it cannot be read.
+/// A worker's answer for a document: the requested result, or why it cannot be read.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Answer<T>(pub(crate) Result<T, String>);
 

@@ -1,5 +1,5 @@
-//! A worker: reads documents from a socket and answers with what was asked for, until the socket
-//! closes.
+//! A worker: reads documents from a socket and answers with their text or other results, until the
+//! socket closes.
 //!
 //! Before the first document it gives up memory beyond the limit, core files and new privileges. It
 //! starts without files, environment and network connections.
@@ -107,7 +107,7 @@ fn answer_all(mut socket: UnixStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the answer of a parser. A panic becomes the reason why there is none.
+/// Returns the answer of a parser. A panic becomes the reason of a failure.
 fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Answer<T> {
     let found = catch_unwind(AssertUnwindSafe(read));
     let found = found.unwrap_or_else(|panic| Err(format!("its parser panicked: {}", message(&*panic))));

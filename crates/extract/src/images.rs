@@ -167,7 +167,7 @@ fn part(text: &str, range: std::ops::Range<usize>) -> &str {
 
 /// Returns text with collapsed white space, cut to a number of characters.
 fn label(text: &str, chars_max: usize) -> String {
-    // A bound on what is read: a character has four bytes at most, and a page's text has no runs of
+    // This bounds the work: a character has four bytes at most, and a page's text has no runs of
     // white space.
     let text = &text[..text.floor_char_boundary(8 * chars_max)];
     let mut collapser = Collapser::line(chars_max);

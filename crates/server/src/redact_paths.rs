@@ -117,6 +117,8 @@ fn redact(body: &mut Body) {
         | Body::Rights(_)
         | Body::RightsTest(_)
         | Body::Concordance(_)
+        | Body::Images(_)
+        | Body::Thumbnail(_)
         | Body::Suggestions(_)
         | Body::Trends(_)
         | Body::Report(_)

@@ -47,6 +47,8 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         | Question::Cdx(_)
         | Question::CdxBlocks(_)
         | Question::Search(_)
+        | Question::Images(_)
+        | Question::Thumbnail(_)
         | Question::Concordance(_)
         | Question::Suggest(_)
         | Question::Trends(_)

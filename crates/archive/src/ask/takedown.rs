@@ -277,6 +277,7 @@ pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
             .map_err(AskError::internal)?;
         open.search.purge().map_err(AskError::internal)?;
         open.images.purge().map_err(AskError::internal)?;
+        open.thumbnails.clear().map_err(AskError::internal)?;
         if let Some(facts) = &open.facts {
             body.notes = facts.purge(&open.index).map_err(AskError::internal)?;
         }

@@ -1,7 +1,7 @@
 //! Feeds the index of images: what the current pages say of the images that they show.
 //!
-//! It is a search index of its own, so that the words of images change no statistics of pages. Its
-//! documents are images on pages. Each has the key, time, collection, digest and type of its page,
+//! It is a separate search index, because words of images must not change the statistics of pages.
+//! Its documents are images on pages. Each has the key, time, collection, digest and type of its page,
 //! so rules and takedowns of the page hold for it. It is stored as an open version of the key
 //! ([`index::PastVersion`]), the only form in which a key has several documents; the start of the
 //! version is the number of the image on its page. Two documents are alike if their images have the
@@ -15,7 +15,7 @@ use search::{Change, Document, Likeness, PastToDelete, SearchIndex, Version};
 
 use super::{Coverage, FeedError, apply, original, text_capture};
 
-/// If the index of images is this many epochs behind, it is made anew. The index keeps the changes
+/// If the index of images is this many epochs behind, it is rebuilt. The index keeps the changes
 /// of somewhat more epochs; beyond them it does not list pages that are gone.
 const EPOCHS_BEHIND_MAX: u64 = 1000;
 

@@ -56,6 +56,10 @@ macro_rules! questions {
             RightsTest(RightsTestBody) { RightsTest(RightsTest) => rights::test }
             /// Results of a search.
             Search(SearchBody) { Search(SearchQuestion) => search::search }
+            /// Images that pages show.
+            Images(ImagesBody) { Images(ImagesQuestion) => images::images }
+            /// A small copy of an image.
+            Thumbnail(ThumbnailBody) { Thumbnail(ThumbnailQuestion) => thumbnail::thumbnail }
             /// Matches with the words around them.
             Concordance(ConcordanceBody) { Concordance(ConcordanceQuestion) => concordance::concordance }
             /// Completions of the text typed so far.

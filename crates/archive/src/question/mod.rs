@@ -16,6 +16,7 @@ mod domains;
 mod dump;
 mod envelope;
 mod graph;
+mod images;
 mod ledger;
 mod links;
 mod listed_pages;
@@ -39,8 +40,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     attachments::*, calendar::*, cdx::*, collections::*, concordance::*, diff::*, domains::*, dump::*,
-    graph::*, ledger::*, links::*, listed_pages::*, load::*, page::*, page_text::*, post::*, rebuild::*,
-    record::*, report::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
+    graph::*, images::*, ledger::*, links::*, listed_pages::*, load::*, page::*, page_text::*, post::*,
+    rebuild::*, record::*, report::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*,
+    trends::*,
 };
 pub use ::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use access::Groups;
 use archive::question::{
     AccessScope, Body, CdxBlocksQuestion, CdxQuestion, Collections, ConcordanceQuestion, Diff, Domain,
-    DomainOrder, Domains, Inlinks, LinkCounts, LinkFilter, LinkGrouping, LoadRequest, MatchType, Outlinks,
-    Page, PageText, Question, Record, SearchOrder, SearchQuestion, Suggest, Top, Trends,
+    DomainOrder, Domains, ImagesQuestion, Inlinks, LinkCounts, LinkFilter, LinkGrouping, LoadRequest,
+    MatchType, Outlinks, Page, PageText, Question, Record, SearchOrder, SearchQuestion, Suggest, Top, Trends,
 };
 use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
 use cdx::{Collapse, Field, Order};
@@ -134,6 +134,16 @@ fn page(numbers: &mut Numbers, words: &[&str], targets: &[String], mark: &str) -
             body,
             "<a href=\"{}\">{}</a> ",
             numbers.of(targets),
+            numbers.of(words)
+        );
+    }
+    for _ in 0..numbers.below(3) {
+        let _ = write!(
+            body,
+            "<figure><img src=\"/i{}.png\" alt=\"{} {}\"><figcaption>{}</figcaption></figure> ",
+            numbers.below(4),
+            numbers.of(words),
+            numbers.of(words),
             numbers.of(words)
         );
     }
@@ -269,6 +279,7 @@ fn answer(archive: &Archive, question: &Question) -> Result<(u64, Body), AskErro
     match &mut answer.body {
         Body::Search(body) => body.took_ms = 0.0,
         Body::Concordance(body) => body.took_ms = 0.0,
+        Body::Images(body) => body.took_ms = 0.0,
         _ => {}
     }
     Ok((answer.epoch, answer.body))
@@ -284,6 +295,7 @@ fn next_of(body: &Body) -> Option<String> {
         Body::CdxBlocks(body) => body.next.clone(),
         Body::Search(body) => body.next.clone(),
         Body::Concordance(body) => body.next.clone(),
+        Body::Images(body) => body.next.clone(),
         _ => None,
     }
 }
@@ -298,6 +310,7 @@ fn go_on(question: &mut Question, next: String) {
         Question::CdxBlocks(question) => &mut question.after,
         Question::Search(question) => &mut question.after,
         Question::Concordance(question) => &mut question.after,
+        Question::Images(question) => &mut question.after,
         Question::LinkCounts(question) => &mut question.links.after,
         _ => return,
     };
@@ -523,6 +536,17 @@ fn searches(name: &str) -> Vec<Question> {
                 _ => word.to_owned(),
             };
             let _ = write!(text, "{part} ");
+        }
+        if numbers.below(6) == 0 {
+            return ImagesQuestion {
+                query: text,
+                same: None,
+                limit: 1 + numbers.below(10),
+                after: None,
+                order: *numbers.of(&[SearchOrder::Relevance, SearchOrder::Newest]),
+                every_page: numbers.below(2) == 0,
+            }
+            .into();
         }
         if numbers.below(5) == 0 {
             return ConcordanceQuestion {

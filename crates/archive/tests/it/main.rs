@@ -17,6 +17,7 @@ mod growing;
 mod histories;
 mod hostile;
 mod iana;
+mod images;
 mod index_files;
 mod inputs;
 mod leaks;

@@ -239,7 +239,7 @@ fn read_with_reader(
     }
 }
 
-/// Describes an image with the reader. Its text is what is known of it.
+/// Describes an image with the reader. Its text is the description.
 fn describe(bytes: &[u8], documents: &Documents) -> (Page, Option<warc::Defect>) {
     let found = reader_of(documents).and_then(|reader| reader.describe(bytes));
     match found {

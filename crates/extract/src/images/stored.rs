@@ -1,8 +1,8 @@
 //! The form in which an archive stores a page's text and images together: the visible text and, if
 //! images are known, a NUL and one image a line, as JSON.
 //!
-//! Images have no rows of their own, because they come, change and go with the text: whatever holds
-//! for a text of a version, a revisit or a takedown holds for its images.
+//! Images have no rows of their own, because they come and change with the text: the rules for texts of
+//! versions, revisits and takedowns also apply to images.
 //!
 //! Invariant: a visible text contains no NUL.
 

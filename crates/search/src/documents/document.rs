@@ -47,12 +47,12 @@ pub struct Document {
 /// Decides which documents are near-duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Likeness {
-    /// Those with nearly the same text.
+    /// Documents with nearly the same text.
     #[default]
     Text,
-    /// Those with nearly the same 64 bits, which are of something else than the text.
+    /// Documents with nearly the same 64 bits, which do not describe the text.
     Bits(u64),
-    /// Those with the same name.
+    /// Documents with the same name.
     Name(String),
 }
 

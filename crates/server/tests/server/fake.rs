@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use access::Groups;
 use archive::question::{
-    AccessScopeBody, Answer, Body, CdxBlocksBody, CdxBody, GraphEdge, GraphPartBody, Question, SearchBody,
+    AccessScopeBody, Answer, Body, CdxBlocksBody, CdxBody, CollectionRow, CollectionsBody, GraphEdge,
+    GraphPartBody, Question, SearchBody, ThumbnailBody,
 };
 use archive::{AskError, ErrorCode};
 use axum::Router;
@@ -66,6 +67,8 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::CdxBlocks(_) => "cdx_blocks",
         Question::Search(_) => "search",
         Question::Concordance(_) => "concordance",
+        Question::Images(_) => "images",
+        Question::Thumbnail(_) => "thumbnail",
         Question::Suggest(_) => "suggestions",
         Question::Trends(_) => "trends",
         Question::Report(_) => "report",
@@ -102,6 +105,16 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
         return Ok(Answer {
             epoch: 12,
             body: Body::GraphPart(a_graph()),
+        });
+    }
+    // Its bytes are sent as an image.
+    if let Question::Thumbnail(_) = question {
+        return Ok(Answer {
+            epoch: 12,
+            body: Body::Thumbnail(ThumbnailBody {
+                mime: "image/png".into(),
+                data: "iVBORw0KGgo=".into(),
+            }),
         });
     }
     let wanted = kind(question);

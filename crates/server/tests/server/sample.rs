@@ -100,6 +100,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
         ),
         ("search", Body::Search(search())),
         ("concordance", Body::Concordance(concordance())),
+        ("images", Body::Images(images())),
         (
             "trends",
             Body::Trends(TrendsBody {
@@ -713,6 +714,61 @@ fn concordance() -> ConcordanceBody {
         ],
         next: Some("a7.com,example)/".into()),
         ..ConcordanceBody::default()
+    }
+}
+
+fn images() -> ImagesBody {
+    let capture = |until: Option<&str>| ImageCapture {
+        url: "http://example.com/boat.jpg".into(),
+        fetch_time: "2014-01-26T20:06:24.000Z".into(),
+        since: Some("2012-01-26T20:06:24.000Z".into()),
+        until: until.map(str::to_owned),
+        mime: "image/jpeg".into(),
+        hash: Some("0123456789abcdef".into()),
+    };
+    let page = ImagePage {
+        url_key: "com,example)/".into(),
+        url: "http://example.com/".into(),
+        title: "An <b>example".into(),
+        fetch_time: "2014-01-26T20:06:24.000Z".into(),
+        language: "en".into(),
+        collection: "news".into(),
+    };
+    let image = ImageHit {
+        url: "http://example.com/boat.jpg".into(),
+        alt: "A <b>boat".into(),
+        title: "A title".into(),
+        caption: "A caption".into(),
+        width: Some(640),
+        height: Some(480),
+        page: Some(page),
+        capture: Some(capture(None)),
+        pages: Some(3),
+        like: Some("like:0123456789abcdef".into()),
+        score: 1.5,
+        ..ImageHit::default()
+    };
+    let same = ImageHit {
+        url: "http://example.com/boat.jpg".into(),
+        capture: Some(capture(Some("2013-01-26T20:06:24.000Z"))),
+        ..ImageHit::default()
+    };
+    ImagesBody {
+        query: "example".into(),
+        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
+        total: 5,
+        shown_total: 3,
+        took_ms: 1.5,
+        hits: vec![
+            image.clone(),
+            same,
+            ImageHit {
+                capture: None,
+                ..image
+            },
+        ],
+        next: Some("a7.com,example)/".into()),
+        ..ImagesBody::default()
     }
 }
 
