@@ -25,7 +25,7 @@ use crate::state::Common;
 const PUBLIC_ROUTES: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes answered only by the archive, which shows each client what it may see.
-const READER_ROUTES: [&str; 56] = [
+const READER_ROUTES: [&str; 59] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
@@ -34,6 +34,8 @@ const READER_ROUTES: [&str; 56] = [
     "/",
     "/search",
     "/trends",
+    "/images",
+    "/images/thumbnail",
     "/page",
     "/page/diff",
     "/page/inlinks",
@@ -56,6 +58,7 @@ const READER_ROUTES: [&str; 56] = [
     "/api/v1/suggest",
     "/search.atom",
     "/api/v1/trends",
+    "/api/v1/images",
     "/api/v1/report",
     "/api/v1/collections",
     "/api/v1/page",

@@ -80,6 +80,7 @@ pub enum Section {
     Captures,
     Collections,
     Trends,
+    Images,
     Loads,
     Quarantine,
     Statistics,
@@ -99,7 +100,7 @@ pub enum Section {
 type Entry = (Section, &'static str, &'static str);
 
 /// Pages about the content of the archive.
-const BROWSE: [Entry; 7] = [
+const BROWSE: [Entry; 8] = [
     (Section::Pages, "/pages", "Pages"),
     (Section::Domains, "/domains", "Domains"),
     (Section::Ranking, "/ranking", "Rankings"),
@@ -107,6 +108,7 @@ const BROWSE: [Entry; 7] = [
     (Section::Captures, "/captures", "Captures"),
     (Section::Collections, "/collections", "Collections"),
     (Section::Trends, "/trends", "Trends"),
+    (Section::Images, "/images", "Images"),
 ];
 
 /// Pages for administrators.

@@ -3,9 +3,9 @@
 
 use archive::question::{
     Attachments, CONTEXT_WORDS, Calendar, CdxQuestion, Collections, ConcordanceQuestion, Diff, Domain,
-    DomainOrder, Domains, Inlinks, Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, LinkCounts, LinkFilter,
-    ListedPages, MatchType, Outlinks, Page, Quarantine, Question, Record, Report, Rights, SearchQuestion,
-    Stages, Status, Suggest, Takedowns, Top, Trends,
+    DomainOrder, Domains, ImagesQuestion, Inlinks, Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState,
+    LinkCounts, LinkFilter, ListedPages, MatchType, Outlinks, Page, Quarantine, Question, Record, Report,
+    Rights, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
 use cdx::url_and_match;
 
@@ -153,6 +153,36 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "concordance",
             question: concordance,
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/images",
+        summary: "Images that current pages show, by the words that the pages say of them, or captured \
+            images by what they look like",
+        parameters: &[
+            query(
+                "q",
+                Kind::Text,
+                "as for /api/v1/search; ignored if `same` is given",
+            ),
+            query(
+                "same",
+                Kind::Text,
+                "a perceptual hash: find all versions of captured images that look like the one with it",
+            ),
+            limit(20),
+            AFTER,
+            SORT,
+            query(
+                "every_page",
+                Kind::Flag,
+                "an image is a result for each page that shows it, and not once",
+            ),
+        ],
+        serves: Serves::Answer {
+            answer: "images",
+            question: images,
         },
     },
     Endpoint {
@@ -789,6 +819,17 @@ fn search(arguments: &Arguments) -> Result<Question, Failure> {
         distinct: arguments.flag("distinct"),
         prefer: arguments.owned("prefer").unwrap_or_default(),
         near: arguments.flag("near"),
+    }))
+}
+
+fn images(arguments: &Arguments) -> Result<Question, Failure> {
+    Ok(Question::Images(ImagesQuestion {
+        query: arguments.owned("q").unwrap_or_default(),
+        same: arguments.owned("same"),
+        limit: rows(arguments),
+        after: arguments.owned("after"),
+        order: search_order(arguments.text("sort")),
+        every_page: arguments.flag("every_page"),
     }))
 }
 

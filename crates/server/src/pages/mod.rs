@@ -22,6 +22,7 @@ mod files;
 mod graph;
 mod home;
 mod html;
+mod images;
 mod linking;
 mod links;
 mod listed;
@@ -56,6 +57,8 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
         .route("/", get(home::show))
         .route("/search", get(results::show))
         .route("/trends", get(trends::show))
+        .route("/images", get(images::show))
+        .route("/images/thumbnail", get(images::thumbnail))
         .route("/page", get(page::show))
         .route("/page/diff", get(diff::show))
         .route("/page/inlinks", get(links::inlinks))

@@ -2,20 +2,23 @@
 
 use archive::ErrorCode;
 use archive::question::{
-    Answer, Body, CaptureKind, CdxBody, DomainsBody, JobsBody, LedgerBody, PageBody, QuarantineBody,
-    Question, Record, RecordBody, SearchBody, StagesBody, StatusBody, TopBody,
+    Answer, Body, CaptureKind, CdxBody, DomainsBody, ImagesBody, JobsBody, LedgerBody, PageBody,
+    QuarantineBody, Question, Record, RecordBody, SearchBody, StagesBody, StatusBody, TopBody,
 };
 
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 34] = [
+pub(crate) const PAGES: [&str; 37] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
     "/search?q=example&show=concordance",
     "/trends",
     "/trends?q=example&q=other",
+    "/images",
+    "/images?q=example&every_page=1&after=x",
+    "/images?same=0123456789abcdef",
     "/page?url=http://example.com/",
     "/page?url=http://example.com/&at=2014",
     "/page/inlinks?url=http://example.com/",
@@ -153,6 +156,7 @@ fn empty(question: &Question) -> Result<Answer, archive::AskError> {
             next: None,
         }),
         Question::Search(_) => Body::Search(SearchBody::default()),
+        Question::Images(_) => Body::Images(ImagesBody::default()),
         Question::Jobs(_) => Body::Jobs(JobsBody { rows: Vec::new() }),
         _ => return Err(error(ErrorCode::NotFound)),
     };
@@ -185,6 +189,9 @@ async fn an_empty_archive_says_what_to_do_next() {
             "Look up without filters",
         ),
         ("/trends", 200, "Enter one query or several"),
+        ("/images", 200, "Images are found by the words"),
+        ("/images?q=x", 200, "No images"),
+        ("/images/thumbnail", 404, "Not found"),
         ("/loads", 200, "weft load"),
         ("/quarantine", 200, "Nothing in quarantine"),
         ("/statistics", 200, "No load has run"),
@@ -806,6 +813,7 @@ async fn the_navigation_marks_the_page() {
         "/captures",
         "/collections",
         "/trends",
+        "/images",
         "/loads",
         "/quarantine",
         "/statistics",

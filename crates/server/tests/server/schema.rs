@@ -205,6 +205,7 @@ async fn answers_with_nothing_in_them_have_their_schema() {
             Body::Status(body) => *body = Default::default(),
             Body::Page(body) => *body = Default::default(),
             Body::Search(body) => body.hits = vec![Default::default()],
+            Body::Images(body) => body.hits = vec![Default::default()],
             Body::Cdx(body) => *body = Default::default(),
             Body::Record(body) => body.original = None,
             Body::Job(body) => *body = Default::default(),

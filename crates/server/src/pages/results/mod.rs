@@ -351,6 +351,7 @@ fn lists(asked: &SearchRequest) -> Markup {
                 @for (name, form) in [("Pages", Form::Pages), ("In context", Form::Concordance)] {
                     a href=(asked.shown_as(form)) rel="nofollow" aria-current=[(asked.show == form).then_some("true")] { (name) }
                 }
+                a href=(link::with("/images", &[("q", Some(&asked.query))])) rel="nofollow" { "Images" }
             }
             span.choice {
                 // A concordance has no groups.
