@@ -2,6 +2,7 @@
 
 mod concordance;
 pub(super) mod export;
+mod images;
 mod suggest;
 mod trends;
 mod watch;
@@ -9,8 +10,8 @@ mod watch;
 use std::io::Write;
 
 use archive::question::{
-    Answer, ConcordanceQuestion, Facet, SearchBody, SearchHit, SearchNote, SearchOrder, SearchQuestion,
-    Snippet, SnippetPart, YearCount,
+    Answer, ConcordanceQuestion, Facet, ImagesQuestion, SearchBody, SearchHit, SearchNote, SearchOrder,
+    SearchQuestion, Snippet, SnippetPart, YearCount,
 };
 use serde_json::Value;
 
@@ -38,6 +39,7 @@ Examples:
   weft search library --prefer 'lang:de place:cs.ox.ac.uk^40'   rank German pages and that department first
   weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, parquet, cdxj, warc
   weft search zone --concordance --limit 50   every match in context
+  weft search --images red boat               images, by what pages say of them
   weft search --suggest 'root zo'             completions, by number of pages
   weft search flood --watch                   print new matches as they appear (an alert)
   weft search flood --trends --beside drought share of all captures, by year
@@ -69,7 +71,7 @@ Examples:
 pub(crate) struct Args {
     /// Words (all required), "phrases", -excluded, OR, prefixes (archiv*), title:, url:, site:,
     /// suffix:, type:, lang:, year:, at:, from:, to:, collection:
-    #[arg(required_unless_present = "suggest")]
+    #[arg(required_unless_present_any = ["suggest", "same"])]
     query: Vec<String>,
     /// Complete the last word of TEXT with words that occur on pages, most frequent first
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["query", "explain", "facets", "concordance", "export", "after"])]
@@ -111,6 +113,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit"])]
     watch: bool,
     #[command(flatten)]
+    images: images::Args,
+    #[command(flatten)]
     concordance: concordance::Args,
     #[command(flatten)]
     export: export::Args,
@@ -138,6 +142,16 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     if args.trends {
         let queries = std::iter::once(query).chain(args.beside);
         return trends::run(queries.collect(), context);
+    }
+    if args.images.images {
+        let question = ImagesQuestion {
+            query,
+            limit: args.paging.limit as usize,
+            after: args.paging.after,
+            order: args.sort,
+            ..ImagesQuestion::default()
+        };
+        return images::run(question, args.images, context);
     }
     let question = SearchQuestion {
         query: query.clone(),
@@ -179,12 +193,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 
 /// Returns the flags that repeat the search.
 fn repeat_flags(question: &SearchQuestion) -> String {
-    let mut flags = match question.order {
-        SearchOrder::Relevance => String::new(),
-        SearchOrder::Newest => " --sort newest".to_owned(),
-        SearchOrder::Oldest => " --sort oldest".to_owned(),
-        SearchOrder::Url => " --sort url".to_owned(),
-    };
+    let mut flags = sort_flag(question.order);
     if question.all_versions {
         flags.push_str(" --all-versions");
     }
@@ -201,6 +210,15 @@ fn repeat_flags(question: &SearchQuestion) -> String {
         flags.push_str(" --near");
     }
     flags
+}
+
+fn sort_flag(order: SearchOrder) -> String {
+    match order {
+        SearchOrder::Relevance => String::new(),
+        SearchOrder::Newest => " --sort newest".to_owned(),
+        SearchOrder::Oldest => " --sort oldest".to_owned(),
+        SearchOrder::Url => " --sort url".to_owned(),
+    }
 }
 
 fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Context) -> anyhow::Result<()> {
