@@ -130,7 +130,8 @@ impl Files {
         self.engines().join(IMAGES)
     }
 
-    /// Returns the folder of small copies of images. Read-only archives use it too, without writing.
+    /// Returns the folder of small copies of images. Read-only archives use it too, but do not
+    /// write.
     pub(crate) fn thumbnails(&self) -> PathBuf {
         self.dir.join(THUMBNAILS)
     }

@@ -290,8 +290,8 @@ pub struct Page {
     pub links: Vec<Link>,
     /// The number of links not kept: those beyond 10,000 or longer than 64 KiB.
     pub links_dropped: u32,
-    /// The images that the page shows, at most [`IMAGES_MAX`](crate::IMAGES_MAX), in document order.
-    /// Known only if the page itself was read, with its text.
+    /// The images that the page shows, at most [`IMAGES_MAX`](crate::IMAGES_MAX), in document
+    /// order. Known only if the page itself was read, with its text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
 }

@@ -1,4 +1,5 @@
-//! Makes the page of a document: resolves links and images, normalises declarations, decides the language.
+//! Makes the page of a document: resolves links and images, normalises declarations, decides the
+//! language.
 
 use crate::html::Document;
 use crate::links::{LinkSet, REFERENCE_BYTES_MAX};

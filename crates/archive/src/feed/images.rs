@@ -1,8 +1,8 @@
-//! Feeds the index of images: what the current pages say of the images that they show.
+//! Feeds the index of images: the words of current pages about the images that they show.
 //!
 //! It is a separate search index, because words of images must not change the statistics of pages.
-//! Its documents are images on pages. Each has the key, time, collection, digest and type of its page,
-//! so rules and takedowns of the page hold for it. It is stored as an open version of the key
+//! Its documents are images on pages. Each has the key, time, collection, digest and type of its
+//! page, so rules and takedowns of the page hold for it. It is stored as an open version of the key
 //! ([`index::PastVersion`]), the only form in which a key has several documents; the start of the
 //! version is the number of the image on its page. Two documents are alike if their images have the
 //! same address.

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Size and perceptual hash of an image. [`Display`](fmt::Display) writes them as one line, the text
-/// of the image as a document: `640x480 0123456789abcdef`, or `640x480` without a hash.
+/// Size and perceptual hash of an image. [`Display`](fmt::Display) writes them as one line, which
+/// is the text of the image as a document: `640x480 0123456789abcdef`, or `640x480` without a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageFacts {
     /// Width in pixels.

@@ -89,8 +89,8 @@ pub trait DocumentReader: fmt::Debug + Send + Sync {
     /// [`DocumentFailure`].
     fn read(&self, format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure>;
 
-    /// Returns size and perceptual hash of an image. The same bytes give the same answer, unless the
-    /// failure says otherwise.
+    /// Returns size and perceptual hash of an image. The same bytes give the same answer, unless
+    /// the failure says otherwise.
     ///
     /// # Errors
     /// [`DocumentFailure`].

@@ -1,8 +1,8 @@
 //! The form in which an archive stores a page's text and images together: the visible text and, if
 //! images are known, a NUL and one image a line, as JSON.
 //!
-//! Images have no rows of their own, because they come and change with the text: the rules for texts of
-//! versions, revisits and takedowns also apply to images.
+//! Images have no separate rows, because they come and change with the text: the rules for texts
+//! of versions, revisits and takedowns also apply to images.
 //!
 //! Invariant: a visible text contains no NUL.
 
@@ -16,8 +16,8 @@ const SEPARATOR: char = '\0';
 const STORED_BYTES_MAX: usize = 512 << 10;
 
 impl Page {
-    /// Moves the images into the text. An empty text stays empty: the text of another capture of the
-    /// same time may take its place, and an image alone must not prevent that.
+    /// Moves the images into the text. An empty text stays empty: the text of another capture of
+    /// the same time may take its place, and an image alone must not prevent that.
     pub fn store_images(&mut self) {
         if self.text.contains(SEPARATOR) {
             // In HTML it has no meaning, too (HTML standard, 13.2.6.4.7).

@@ -293,8 +293,8 @@ impl Fields {
     }
 }
 
-/// Returns the likeness of a document: that of its text, unless the document says otherwise. Without
-/// words, it is the hash of the digest or, without a digest, of the document's identity.
+/// Returns the likeness of a document: that of its text, unless the document says otherwise.
+/// Without words, it is the hash of the digest or, without a digest, of the document's identity.
 fn likeness_of(document: &Document) -> u64 {
     let of_text = match &document.likeness {
         Likeness::Text => likeness::of_text(&document.text),

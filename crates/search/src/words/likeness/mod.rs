@@ -56,8 +56,8 @@ pub(crate) fn of_text(text: &str) -> Option<u64> {
     Some(majority(&shingles))
 }
 
-/// Returns a likeness that only documents with the same name have: for another name each bit differs
-/// with a probability of one half.
+/// Returns a likeness that only documents with the same name have: for another name each bit
+/// differs with a probability of one half.
 pub(crate) fn of_name(name: &str) -> u64 {
     mixed(hash_of_word(name))
 }
