@@ -89,6 +89,27 @@ pub(super) const LISTED_PAGES: Columns = columns![
     line: Long = "/line",
 ];
 
+pub(super) const IMAGES: Columns = columns![
+    url: Text = "/url",
+    alt: Text = "/alt",
+    title: Text = "/title",
+    caption: Text = "/caption",
+    width: Long = "/width",
+    height: Long = "/height",
+    page_url: Text = "/page/url",
+    page_title: Text = "/page/title",
+    page_fetch_time: TimeMs = "/page/fetch_time",
+    language: Text = "/page/language",
+    collection: Text = "/page/collection",
+    pages: Long = "/pages",
+    capture_url: Text = "/capture/url",
+    fetch_time: TimeMs = "/capture/fetch_time",
+    since: TimeMs = "/capture/since",
+    until: TimeMs = "/capture/until",
+    mime: Text = "/capture/mime",
+    hash: Text = "/capture/hash",
+];
+
 impl Columns {
     /// Returns the names.
     pub(super) fn names(self) -> impl Iterator<Item = &'static str> {

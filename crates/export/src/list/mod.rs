@@ -8,13 +8,13 @@ use std::io::{self, Write};
 
 use archive::AskError;
 use archive::question::{
-    Body, CdxBody, DomainsBody, LinkCountsBody, LinksBody, ListedPagesBody, Question, TopBody,
+    Body, CdxBody, DomainsBody, ImagesBody, LinkCountsBody, LinksBody, ListedPagesBody, Question, TopBody,
 };
 use facts::RowStream;
 use serde::Serialize;
 
 use crate::results::{AskFn, ExportError, ExportFormat};
-use columns::{CAPTURES, Columns, DOMAINS, LINK_COUNTS, LINKS, LISTED_PAGES, RANKING};
+use columns::{CAPTURES, Columns, DOMAINS, IMAGES, LINK_COUNTS, LINKS, LISTED_PAGES, RANKING};
 
 /// Rows asked for at a time.
 const ROWS_AT_ONCE: usize = 10_000;
@@ -34,6 +34,8 @@ pub enum List {
     Captures,
     /// Pages that packages list.
     ListedPages,
+    /// Images that match a query.
+    Images,
 }
 
 impl List {
@@ -45,6 +47,7 @@ impl List {
             Question::Domains(_) => Some(List::Domains),
             Question::Cdx(_) => Some(List::Captures),
             Question::ListedPages(_) => Some(List::ListedPages),
+            Question::Images(_) => Some(List::Images),
             _ => None,
         }
     }
@@ -57,6 +60,7 @@ impl List {
             List::Domains => DOMAINS,
             List::Captures => CAPTURES,
             List::ListedPages => LISTED_PAGES,
+            List::Images => IMAGES,
         }
     }
 
@@ -69,6 +73,7 @@ impl List {
             List::Domains => "domains",
             List::Captures => "captures",
             List::ListedPages => "pages",
+            List::Images => "images",
         }
     }
 }
@@ -237,6 +242,7 @@ fn paging(question: &mut Question) -> Option<(&mut Option<String>, &mut usize)> 
         Question::Domains(domains) => Some((&mut domains.after, &mut domains.limit)),
         Question::Cdx(captures) => Some((&mut captures.after, &mut captures.limit)),
         Question::ListedPages(pages) => Some((&mut pages.after, &mut pages.limit)),
+        Question::Images(images) => Some((&mut images.after, &mut images.limit)),
         _ => None,
     }
 }
@@ -249,6 +255,7 @@ fn put(writer: &mut ListWriter, body: Body, out: &mut dyn Write) -> Result<Optio
         Body::Top(TopBody { rows, next }) => writer.rows(&rows, out).map(|()| next),
         Body::Domains(DomainsBody { rows, next }) => writer.rows(&rows, out).map(|()| next),
         Body::Cdx(CdxBody { rows, next, .. }) => writer.rows(&rows, out).map(|()| next),
+        Body::Images(ImagesBody { hits, next, .. }) => writer.rows(&hits, out).map(|()| next),
         Body::ListedPages(ListedPagesBody { rows, problems, next }) => match problems.first() {
             // The file would lack pages and not say so.
             Some(problem) => Err(AskError::unavailable(format!(

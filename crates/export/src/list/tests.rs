@@ -1,7 +1,8 @@
 //! Lists as tables.
 
 use archive::question::{
-    Answer, CdxRow, DomainRow, Domains, LinkCountRow, LinkRow, ListedPageRow, Status, TopRow,
+    Answer, CdxRow, DomainRow, Domains, ImageCapture, ImageHit, ImagePage, LinkCountRow, LinkRow,
+    ListedPageRow, Status, TopRow,
 };
 use serde_json::Value;
 
@@ -71,6 +72,33 @@ fn columns_lead_to_fields() {
         ..ListedPageRow::default()
     };
     check_columns(LISTED_PAGES, page, &[]);
+    let image = ImageHit {
+        url: text(),
+        alt: text(),
+        title: text(),
+        caption: text(),
+        width: Some(1),
+        height: Some(1),
+        page: Some(ImagePage {
+            url_key: text(),
+            url: text(),
+            title: text(),
+            fetch_time: text(),
+            language: text(),
+            collection: text(),
+        }),
+        pages: Some(1),
+        capture: Some(ImageCapture {
+            url: text(),
+            fetch_time: text(),
+            since: Some(text()),
+            until: Some(text()),
+            mime: text(),
+            hash: Some(text()),
+        }),
+        ..ImageHit::default()
+    };
+    check_columns(IMAGES, image, &[]);
 }
 
 /// Returns an answer with the domain `a` or `b`, in two parts.

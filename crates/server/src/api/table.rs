@@ -179,6 +179,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Kind::Flag,
                 "an image is a result for each page that shows it, and not once",
             ),
+            FORMAT,
         ],
         serves: Serves::Answer {
             answer: "images",

@@ -3,17 +3,15 @@
 use std::io::Write;
 
 use archive::question::{Answer, ImageCapture, ImageHit, ImagesBody, ImagesQuestion};
+use export::ExportFormat;
 
 use crate::ask;
 use crate::context::Context;
 use crate::outcome::Outcome;
-use crate::paging;
+use crate::paging::{self, TableFormat};
 use crate::stdout::Out;
 use crate::style::{clean, shell_word};
 use crate::units::{count, counted, day};
-
-/// Most images of one answer.
-const IMAGES_MAX: usize = 1000;
 
 /// Flags of a search by images.
 #[derive(Debug, clap::Args)]
@@ -22,7 +20,7 @@ const IMAGES_MAX: usize = 1000;
 pub(super) struct Args {
     /// Find images by the words that describe them on pages: alternative text, caption, title,
     /// heading, and the text near them
-    #[arg(long, conflicts_with_all = ["explain", "facets", "per_site", "distinct", "near", "prefer", "export", "all_versions", "concordance", "suggest", "trends", "watch"])]
+    #[arg(long, conflicts_with_all = ["explain", "facets", "per_site", "distinct", "near", "prefer", "output", "all_versions", "concordance", "suggest", "trends", "watch"])]
     pub(super) images: bool,
     /// With --images: an image is a result for each page that shows it
     #[arg(long, requires = "images", hide_short_help = true)]
@@ -32,13 +30,23 @@ pub(super) struct Args {
     same: Option<String>,
 }
 
-/// Prints the images. The question has no value for the flags of `args`.
-pub(super) fn run(question: ImagesQuestion, args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+/// Prints the images, or writes all of them as a table. The question has no value for the flags of
+/// `args`.
+pub(super) fn run(
+    question: ImagesQuestion,
+    args: Args,
+    format: Option<ExportFormat>,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
     let question = ImagesQuestion {
         every_page: args.every_page,
         same: args.same,
         ..question
     };
+    if format.is_some() {
+        TableFormat { format }.write(&ask::open(context)?, question, &mut context.out)?;
+        return Ok(Outcome::Done);
+    }
     let mut next_page = "weft search --images".to_owned();
     match &question.same {
         Some(hash) => next_page.push_str(&format!(" --same {}", shell_word(hash))),
@@ -53,7 +61,7 @@ pub(super) fn run(question: ImagesQuestion, args: Args, context: &mut Context) -
         return Ok(Outcome::Done);
     };
     print(&answer, &mut context.out)?;
-    let all = format!("{next_page} --limit {IMAGES_MAX}");
+    let all = format!("{next_page} --format csv");
     paging::more(&mut context.out, &all, &next_page, answer.body.next.as_deref())?;
     Ok(Outcome::Done)
 }

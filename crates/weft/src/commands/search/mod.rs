@@ -39,7 +39,7 @@ Examples:
   weft search library --prefer 'lang:de place:cs.ox.ac.uk^40'   rank German pages and that department first
   weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, parquet, cdxj, warc
   weft search zone --concordance --limit 50   every match in context
-  weft search --images red boat               images, by what pages say of them
+  weft search --images red boat               images, by the words about them on pages
   weft search --suggest 'root zo'             completions, by number of pages
   weft search flood --watch                   print new matches as they appear (an alert)
   weft search flood --trends --beside drought share of all captures, by year
@@ -151,7 +151,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
             order: args.sort,
             ..ImagesQuestion::default()
         };
-        return images::run(question, args.images, context);
+        return images::run(question, args.images, args.export.export, context);
     }
     let question = SearchQuestion {
         query: query.clone(),
