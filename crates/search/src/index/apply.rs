@@ -194,6 +194,9 @@ impl Shared {
                     state.bucket_changes.insert(hash, 0);
                     batch.delete(hash, url_key);
                 }
+                // An empty index has no bucket that this could replace.
+                Change::Bucket(_, 0)
+                    if before == PriorState::Empty && !state.bucket_changes.contains_key(&hash) => {}
                 Change::Bucket(_, bucket) => {
                     state.bucket_changes.insert(hash, bucket);
                 }
