@@ -60,7 +60,9 @@ mod words;
 
 pub use answer::cursor::is_cursor;
 pub use answer::profile::{Profile, ProfileError};
-pub use answer::results::{ConcordanceLimits, Hit, Query, Ranking, Results, TextRequest, TextSource};
+pub use answer::results::{
+    ConcordanceLimits, Hit, InlinksAt, Query, Ranking, Results, TextRequest, TextSource,
+};
 pub use collect::facets::{Facet, FacetValue};
 pub use collect::years::YearCount;
 pub use collect::{Group, Order};

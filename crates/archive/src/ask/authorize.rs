@@ -52,6 +52,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         | Question::Concordance(_)
         | Question::Suggest(_)
         | Question::Trends(_)
+        | Question::Events(_)
         | Question::Report(_)
         | Question::Record(_)
         | Question::Collections(_)

@@ -19,6 +19,7 @@ mod cursor;
 mod diff;
 mod domain;
 mod domains;
+mod events;
 mod forget;
 mod fuzzy;
 mod graph;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use search::{Hit, Query, Results, SearchError, TextRequest};
+use search::{Hit, Query, Results, SearchError, TextRequest, TextSource};
 
 use super::basis::Basis;
 use super::visible_snapshot::VisibleSnapshot;
@@ -37,6 +37,32 @@ pub(super) fn found(
     visible: &VisibleSnapshot<'_>,
     query: &Query,
 ) -> Result<Results, AskError> {
+    let text_of = |sought: &TextRequest<'_>| match sought.past {
+        None => visible.text_shown(sought.url_key).ok().flatten(),
+        Some(name) => visible
+            .past_text(sought.url_key, name?)
+            .ok()
+            .flatten()
+            .map(Arc::from),
+    };
+    found_with_texts(basis, visible, query, &text_of)
+}
+
+/// Runs a query on the search index. Hits have no snippets, so no texts are read for them.
+pub(super) fn found_without_texts(
+    basis: &Basis<'_>,
+    visible: &VisibleSnapshot<'_>,
+    query: &Query,
+) -> Result<Results, AskError> {
+    found_with_texts(basis, visible, query, &|_| None)
+}
+
+fn found_with_texts(
+    basis: &Basis<'_>,
+    visible: &VisibleSnapshot<'_>,
+    query: &Query,
+    text_of: &TextSource<'_>,
+) -> Result<Results, AskError> {
     let Basis { open, filter, .. } = basis;
     if query
         .after
@@ -46,15 +72,12 @@ pub(super) fn found(
         return Err(AskError::bad_request(cursor::NO_CURSOR));
     }
     open.freshen_search().map_err(AskError::internal)?;
-    let text_of = |sought: &TextRequest<'_>| match sought.past {
-        None => visible.text_shown(sought.url_key).ok().flatten(),
-        Some(name) => visible
-            .past_text(sought.url_key, name?)
-            .ok()
-            .flatten()
-            .map(Arc::from),
+    // If a number cannot be read, the page keeps its place.
+    let inlinks_at = |url_key: &str, last: u64| {
+        let inlinks = visible.external_inlinks_at(url_key, &format!("{last:014}"));
+        inlinks.ok().flatten().map(index::inlinks_bucket)
     };
-    let found = open.search.search(query, filter, &text_of);
+    let found = open.search.search_as_of(query, filter, text_of, &inlinks_at);
     found.map_err(|error| damaged(open, &error))
 }
 

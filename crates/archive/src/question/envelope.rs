@@ -66,6 +66,8 @@ macro_rules! questions {
             Suggestions(SuggestionsBody) { Suggest(Suggest) => suggest::suggest }
             /// How often queries match in each year.
             Trends(TrendsBody) { Trends(Trends) => trends::trends }
+            /// Which pages match a query in each month.
+            Events(EventsBody) { Events(Events) => events::events }
             /// Statistics of a crawl.
             Report(ReportBody) { Report(Report) => report::report }
             /// Where the bytes of a record are.

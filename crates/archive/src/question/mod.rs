@@ -15,6 +15,7 @@ mod diff;
 mod domains;
 mod dump;
 mod envelope;
+mod events;
 mod graph;
 mod images;
 mod ledger;
@@ -40,9 +41,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     attachments::*, calendar::*, cdx::*, collections::*, concordance::*, diff::*, domains::*, dump::*,
-    graph::*, images::*, ledger::*, links::*, listed_pages::*, load::*, page::*, page_text::*, post::*,
-    rebuild::*, record::*, report::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*,
-    trends::*,
+    events::*, graph::*, images::*, ledger::*, links::*, listed_pages::*, load::*, page::*, page_text::*,
+    post::*, rebuild::*, record::*, report::*, rights::*, search::*, sight::*, status::*, suggest::*,
+    takedown::*, trends::*,
 };
 pub use ::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

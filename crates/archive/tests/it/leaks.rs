@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use access::Groups;
 use archive::question::{
     AccessScope, Body, CdxBlocksQuestion, CdxQuestion, Collections, ConcordanceQuestion, Diff, Domain,
-    DomainOrder, Domains, ImagesQuestion, Inlinks, LinkCounts, LinkFilter, LinkGrouping, LoadRequest,
+    DomainOrder, Domains, Events, ImagesQuestion, Inlinks, LinkCounts, LinkFilter, LinkGrouping, LoadRequest,
     MatchType, Outlinks, Page, PageText, Question, Record, SearchOrder, SearchQuestion, Suggest, Top, Trends,
 };
 use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
@@ -589,7 +589,24 @@ fn searches(name: &str) -> Vec<Question> {
             .into(),
     }
     .into();
-    (0..QUERIES).map(|_| query()).chain([trends]).collect()
+    let events = [
+        "river from:2003 to:2006",
+        "zyzzyva",
+        "river -quokka",
+        "river from:2010 to:2020",
+    ];
+    let events: [Question; 4] = events.map(|query| {
+        Events {
+            query: query.to_owned(),
+            ..Events::default()
+        }
+        .into()
+    });
+    (0..QUERIES)
+        .map(|_| query())
+        .chain([trends])
+        .chain(events)
+        .collect()
 }
 
 /// Asks for the collections, by all captures and by some. An owner is also told of inputs without

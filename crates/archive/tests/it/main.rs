@@ -9,6 +9,7 @@ mod changed;
 mod collections;
 mod data;
 mod displaced;
+mod events;
 mod export;
 mod from_facts;
 mod full_disk;

@@ -3,6 +3,7 @@
 //! This module joins the others and is used only by `suggest`. It does not know how documents are
 //! written.
 
+mod as_of;
 pub(crate) mod compile;
 pub(crate) mod cursor;
 mod explain;
@@ -16,7 +17,7 @@ use access::AccessFilter;
 use crate::answer::compile::{Compiler, Mode};
 use crate::answer::cursor::Cursor;
 use crate::answer::profile::{Profile, RANKED};
-use crate::answer::results::{ConcordanceLimits, Hit, Query, Results, TextRequest, TextSource};
+use crate::answer::results::{ConcordanceLimits, Hit, InlinksAt, Query, Results, TextRequest, TextSource};
 use crate::collect::Order;
 use crate::collect::facets;
 use crate::collect::grouped::{Content, GroupedCollector, Grouping};
@@ -54,7 +55,23 @@ impl SearchIndex {
     ) -> Result<Results, SearchError> {
         // One view for the whole answer, so a concurrent commit cannot change its total or its
         // order.
-        catch_panics(|| answer(&self.view(), query, sight, text_of))
+        catch_panics(|| answer(&self.view(), query, sight, text_of, None))
+    }
+
+    /// As [`SearchIndex::search`], but if the query names a time with `at:`, the best matches are
+    /// ranked by their in-links of that time, which `inlinks_at` returns. It is called at most 100
+    /// times.
+    ///
+    /// # Errors
+    /// As [`SearchIndex::search`].
+    pub fn search_as_of(
+        &self,
+        query: &Query,
+        sight: &AccessFilter,
+        text_of: &TextSource<'_>,
+        inlinks_at: &InlinksAt<'_>,
+    ) -> Result<Results, SearchError> {
+        catch_panics(|| answer(&self.view(), query, sight, text_of, Some(inlinks_at)))
     }
 }
 
@@ -63,6 +80,7 @@ fn answer(
     query: &Query,
     sight: &AccessFilter,
     text_of: &TextSource<'_>,
+    inlinks_at: Option<&InlinksAt<'_>>,
 ) -> Result<Results, SearchError> {
     let started = system::now();
     let mut parsed = query::parse(&query.text);
@@ -80,10 +98,12 @@ fn answer(
         });
     }
     let limit = query.limit.min(LIMIT_MAX);
-    // A profile reorders only the best matches. The results after them are in the order of scores.
+    // The in-links of a time and a profile reorder only the best matches. The results after them are
+    // in the order of scores.
+    let as_of = inlinks_at.and_then(|inlinks_at| Some((as_of::time(&parsed)?, inlinks_at)));
     let is_personal = limit > 0
         && query.order == Order::Relevance
-        && !query.profile.is_empty()
+        && (!query.profile.is_empty() || as_of.is_some())
         && cursor.as_ref().is_none_or(|cursor| cursor.personal);
     // A cursor keeps the mode of its list, so that its next page lists the same matches.
     let mut mode = match &cursor {
@@ -130,14 +150,14 @@ fn answer(
         parsed.notes.push(Note::new(NoteKind::MostOfTheWords, ""));
     }
     let mut next = if is_personal {
-        put_in_order(
-            view,
-            &query.profile,
-            &mut found,
-            personal_after.as_ref(),
-            limit,
-            mode,
-        )?
+        let after_all = last_of(view, &found, mode)?;
+        if let Some((last, inlinks_at)) = as_of {
+            as_of::rerank(&view.searcher, &mut found.best, last, inlinks_at)?;
+        }
+        let page = (personal_after.as_ref(), limit);
+        put_in_order(view, &query.profile, &mut found, page)?
+            .then_some(after_all)
+            .flatten()
     } else {
         None
     };
@@ -185,26 +205,29 @@ fn answer(
     })
 }
 
-/// Reorders the best matches by a profile. Returns the cursor after them if all of them are on this
-/// page and other matches follow.
+/// Returns the cursor after the last match found, in the order of scores, if more follow. Must be
+/// called before the matches are reordered.
+fn last_of(view: &View, found: &TopDocs, mode: Mode) -> Result<Option<String>, SearchError> {
+    let Some(last) = found.best.last().filter(|_| found.more) else {
+        return Ok(None);
+    };
+    let key = collect::key_of(&view.searcher, last.address)?.unwrap_or_default();
+    Ok(Some(Cursor::encode(mode, false, last.score, &key)))
+}
+
+/// Reorders the best matches by a profile, and keeps those of the page: at most a number of matches
+/// after one of them. Returns whether the page has the last of them.
 fn put_in_order(
     view: &View,
     profile: &Profile,
     found: &mut TopDocs,
-    after: Option<&SearchAfter>,
-    limit: usize,
-    mode: Mode,
-) -> Result<Option<String>, SearchError> {
-    let last = found.best.last().map(|last| (last.score, last.address));
+    (after, limit): (Option<&SearchAfter>, usize),
+) -> Result<bool, SearchError> {
     let ranked = std::mem::take(&mut found.best);
     let page = profile::rerank(&view.searcher, profile, ranked, after, limit)?;
     found.best = page.best;
-    let others_follow = std::mem::replace(&mut found.more, page.more);
-    let Some((score, address)) = last.filter(|_| others_follow && !page.more) else {
-        return Ok(None);
-    };
-    let key = collect::key_of(&view.searcher, address)?.unwrap_or_default();
-    Ok(Some(Cursor::encode(mode, false, score, &key)))
+    found.more = page.more;
+    Ok(!page.more)
 }
 
 /// Returns which versions the search covers. The end of a version is the time of the next capture.

@@ -148,3 +148,7 @@ pub struct TextRequest<'a> {
 
 /// Returns the text of a version.
 pub type TextSource<'a> = dyn Fn(&TextRequest<'_>) -> Option<Arc<str>> + 'a;
+
+/// Returns the bucket of the number of in-links that a URL key had at a time, which is the last
+/// 14-digit date that counts. `None` if that is not known, or must not influence the order.
+pub type InlinksAt<'a> = dyn Fn(&str, u64) -> Option<u8> + 'a;

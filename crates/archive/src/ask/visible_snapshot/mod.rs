@@ -13,6 +13,7 @@
 
 mod domains;
 mod links;
+mod links_at;
 mod top;
 
 use std::cell::{OnceCell, RefCell};
