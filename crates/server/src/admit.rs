@@ -25,7 +25,7 @@ use crate::state::Common;
 const PUBLIC_ROUTES: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes answered only by the archive, which shows each client what it may see.
-const READER_ROUTES: [&str; 59] = [
+const READER_ROUTES: [&str; 61] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
@@ -34,6 +34,7 @@ const READER_ROUTES: [&str; 59] = [
     "/",
     "/search",
     "/trends",
+    "/events",
     "/images",
     "/images/thumbnail",
     "/page",
@@ -58,6 +59,7 @@ const READER_ROUTES: [&str; 59] = [
     "/api/v1/suggest",
     "/search.atom",
     "/api/v1/trends",
+    "/api/v1/events",
     "/api/v1/images",
     "/api/v1/report",
     "/api/v1/collections",

@@ -90,6 +90,11 @@ pub(crate) fn trends(query: &str) -> String {
     with("/trends", &[("q", Some(query))])
 }
 
+/// Returns `/events?q=...`.
+pub(crate) fn events(query: &str) -> String {
+    with("/events", &[("q", Some(query))])
+}
+
 /// Returns `/record?url=...&at=...`.
 pub(crate) fn record(url: &str, at: Option<&At>) -> String {
     at_capture("/record", url, at)

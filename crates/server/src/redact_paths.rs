@@ -121,6 +121,7 @@ fn redact(body: &mut Body) {
         | Body::Thumbnail(_)
         | Body::Suggestions(_)
         | Body::Trends(_)
+        | Body::Events(_)
         | Body::Report(_)
         | Body::Takedowns(_) => {}
     }

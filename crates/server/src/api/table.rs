@@ -3,7 +3,7 @@
 
 use archive::question::{
     Attachments, CONTEXT_WORDS, Calendar, CdxQuestion, Collections, ConcordanceQuestion, Diff, Domain,
-    DomainOrder, Domains, ImagesQuestion, Inlinks, Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState,
+    DomainOrder, Domains, Events, ImagesQuestion, Inlinks, Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState,
     LinkCounts, LinkFilter, ListedPages, MatchType, Outlinks, Page, Quarantine, Question, Record, Report,
     Rights, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
@@ -218,6 +218,38 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             question: |a| {
                 Ok(Question::Trends(Trends {
                     queries: a.all("q").map(str::to_owned).collect(),
+                }))
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/events",
+        summary: "Matching versions of pages per month, with the first and the most linked pages; per year \
+            for more than 60 months",
+        parameters: &[
+            required(
+                "q",
+                "as for /api/v1/search; its from: and to: are the period if the parameters are absent",
+            ),
+            query(
+                "from",
+                Kind::Time,
+                "the first month or year, as 1 to 14 digits; default: the first year with a match",
+            ),
+            query(
+                "to",
+                Kind::Time,
+                "the last month or year; default: the last year with a match",
+            ),
+        ],
+        serves: Serves::Answer {
+            answer: "events",
+            question: |a| {
+                Ok(Question::Events(Events {
+                    query: a.required("q"),
+                    from: a.owned("from"),
+                    to: a.owned("to"),
                 }))
             },
         },

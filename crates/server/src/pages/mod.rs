@@ -17,6 +17,7 @@ mod diff;
 mod domain;
 mod download;
 mod embed;
+mod events;
 pub(crate) mod failure;
 mod files;
 mod graph;
@@ -59,6 +60,7 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
         .route("/trends", get(trends::show))
         .route("/images", get(images::show))
         .route("/images/thumbnail", get(images::thumbnail))
+        .route("/events", get(events::show))
         .route("/page", get(page::show))
         .route("/page/diff", get(diff::show))
         .route("/page/inlinks", get(links::inlinks))

@@ -53,6 +53,7 @@ fn content(queries: &[String], rows: &[TrendRow]) -> Markup {
         @if let Some((first, last)) = span(rows) {
             (drawn(rows, first, last))
             (table(rows))
+            p.soft { "Month by month: " @for (index, row) in rows.iter().enumerate() { @if index > 0 { ", " } a href=(link::events(&row.query)) { (parts::text(&row.query)) } } }
         } @else if !rows.is_empty() {
             (parts::nothing("Nothing to compare", html! { p { "No versions of pages have a year. Load pages with the times of their captures." } }))
         }

@@ -71,6 +71,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Thumbnail(_) => "thumbnail",
         Question::Suggest(_) => "suggestions",
         Question::Trends(_) => "trends",
+        Question::Events(_) => "events",
         Question::Report(_) => "report",
         Question::Record(_) => "record",
         Question::ListedPages(_) => "listed_pages",

@@ -9,7 +9,7 @@ use archive::question::{
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 37] = [
+pub(crate) const PAGES: [&str; 39] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
@@ -19,6 +19,8 @@ pub(crate) const PAGES: [&str; 37] = [
     "/images",
     "/images?q=example&every_page=1&after=x",
     "/images?same=0123456789abcdef",
+    "/events",
+    "/events?q=example&from=2012-04&to=2012-06",
     "/page?url=http://example.com/",
     "/page?url=http://example.com/&at=2014",
     "/page/inlinks?url=http://example.com/",
@@ -192,6 +194,7 @@ async fn an_empty_archive_says_what_to_do_next() {
         ("/images", 200, "Images are found by the words"),
         ("/images?q=x", 200, "No images"),
         ("/images/thumbnail", 404, "Not found"),
+        ("/events", 200, "Enter a query"),
         ("/loads", 200, "weft load"),
         ("/quarantine", 200, "Nothing in quarantine"),
         ("/statistics", 200, "No load has run"),
@@ -353,6 +356,26 @@ async fn queries_are_compared_over_the_years() {
     }
     let body = get(&router(sample), "/search?q=example").await.body;
     assert!(body.contains("href=\"/trends?q=example\""), "{body}");
+    assert!(body.contains("href=\"/events?q=example\""), "{body}");
+}
+
+#[tokio::test]
+async fn what_was_said_is_shown_month_by_month() {
+    let body = get(&router(sample), "/events?q=example").await.body;
+    for part in [
+        "Versions by month",
+        // Months without matches are in the chart only.
+        "2012-04: 0",
+        "/search?q=example+from%3A2012-05+to%3A2012-05",
+        "&lt;b&gt;An example",
+        "/page?url=http%3A%2F%2Fexample.com%2Fold&amp;at=20120503102030",
+        "/page/inlinks?url=http%3A%2F%2Fexample.com%2Fold&amp;at=201205",
+        "7 in-links",
+        "href=\"/trends?q=example\"",
+    ] {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
+    assert!(!body.contains("from%3A2012-04"), "{body}");
 }
 
 #[tokio::test]

@@ -108,6 +108,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                 rows: ["example", "<b>other"].map(trend).into(),
             }),
         ),
+        ("events", Body::Events(events())),
         ("report", Body::Report(report())),
         ("collections", Body::Collections(collections())),
         (
@@ -687,6 +688,32 @@ fn trend(query: &str) -> TrendRow {
         notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
         total: 3,
         years: years(),
+    }
+}
+
+fn events() -> EventsBody {
+    let page = |inlinks_external| EventPage {
+        url_key: "com,example)/old".into(),
+        url: "http://example.com/old".into(),
+        title: "<b>An example".into(),
+        since: "2012-05-03T10:20:30.000Z".into(),
+        until: Some("2013-01-26T20:06:24.000Z".into()),
+        inlinks_external,
+    };
+    let row = |period: &str, versions| EventRow {
+        period: period.into(),
+        versions,
+        new_versions: Some(1),
+        first: vec![page(None)],
+        linked: vec![page(Some(7))],
+    };
+    EventsBody {
+        query: "example from:2012-04 to:2012-06".into(),
+        understood: "example".into(),
+        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
+        search_epoch: 12,
+        by_year: false,
+        rows: vec![row("2012-04", 0), row("2012-05", 3), row("2012-06", 2)],
     }
 }
 

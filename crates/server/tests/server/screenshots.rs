@@ -23,7 +23,7 @@ use crate::loaded::load;
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 43] = [
+const PAGES: [(&str, &str); 44] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
@@ -41,6 +41,7 @@ const PAGES: [(&str, &str); 43] = [
     ("search-concordance", "/search?q=domain+name&show=concordance"),
     ("search-near", "/search?q=domain&near=1"),
     ("trends", "/trends?q=domain&q=government&q=the"),
+    ("events", "/events?q=domain"),
     ("diff", "/page/diff?url=http://www.looms.example.org/"),
     ("page", "/page?url=http://www.iana.org/domains/root"),
     ("search-notes", "/search?q=domain:iana.org+%22root+zone"),

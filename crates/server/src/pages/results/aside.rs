@@ -40,6 +40,7 @@ pub(super) fn facets(query: &str, facets: &[Facet], years: &[YearCount]) -> Mark
             aside.facets aria-labelledby="narrow" {
                 h2 #narrow { "Narrow down" }
                 (trend(query, years))
+                p.soft { a href=(link::events(query)) { "Month by month" } }
                 @for facet in facets {
                     section {
                         h3 { (facet_name(&facet.field)) }
