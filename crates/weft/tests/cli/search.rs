@@ -253,6 +253,25 @@ fn matches_of_each_year_are_counted_beside_all_that_there_are() {
 }
 
 #[test]
+fn matches_are_listed_by_month_with_the_first_pages() {
+    let place = loaded();
+    let text = place.good(&["search", "kestrel", "from:2013-01", "to:2013-02", "--events"]);
+    assert_eq!(
+        text,
+        "2013-01: 2 versions, 2 new\n\
+         \x20 first   2013-01-01  http://news.example/a  Birds\n\
+         \x20 first   2013-01-02  http://news.example/b  Birds\n"
+    );
+    let found = place.json(&["search", "kestrel", "from:2005", "to:2013", "--events"]);
+    assert_eq!(found["by_year"], true);
+    assert_eq!(found["rows"].as_array().map(Vec::len), Some(9));
+    assert_eq!(found["rows"][5]["first"][0]["since"], "2010-01-01T00:00:00.000Z");
+    assert_eq!(place.good(&["search", "walrus", "--events"]), "no matches\n");
+    let run = place.run(&["search", "kestrel", "from:1900", "to:2020", "--events"]);
+    assert!(run.stderr.contains("expected at most 60"), "{}", run.stderr);
+}
+
+#[test]
 fn words_are_completed() {
     let place = loaded();
     let text = place.good(&["search", "--suggest", "a he"]);

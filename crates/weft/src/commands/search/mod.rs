@@ -1,6 +1,7 @@
 //! `weft search`: full-text search.
 
 mod concordance;
+mod events;
 pub(super) mod export;
 mod images;
 mod suggest;
@@ -43,6 +44,7 @@ Examples:
   weft search --suggest 'root zo'             completions, by number of pages
   weft search flood --watch                   print new matches as they appear (an alert)
   weft search flood --trends --beside drought share of all captures, by year
+  weft search flood from:2012 to:2013 --events  first and most linked pages of each month
   weft search flood --all-versions --facets   share of all captures, by year
 
 --export writes all results in URL order and ignores --limit, --sort and --prefer; with --per-site,
@@ -108,6 +110,9 @@ pub(crate) struct Args {
     /// With --trends: another query to compare with; may be given up to four times
     #[arg(long, value_name = "QUERY", requires = "trends", hide_short_help = true)]
     beside: Vec<String>,
+    /// List matches by month, with the first and the most linked pages; by year beyond 60 months
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["explain", "facets", "sort", "all_versions", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit", "watch", "trends"])]
+    events: bool,
     /// Print new captures that match as they become searchable, until Ctrl-C; with --json one per
     /// line
     #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit"])]
@@ -152,6 +157,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
             ..ImagesQuestion::default()
         };
         return images::run(question, args.images, args.export.export, context);
+    }
+    if args.events {
+        return events::run(query, context);
     }
     let question = SearchQuestion {
         query: query.clone(),
