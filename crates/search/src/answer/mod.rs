@@ -185,7 +185,12 @@ fn answer(
             .years
             .with_document_counts(&view.searcher, &visible_view.visible, counts)?;
     }
-    let more = found.more || hits.len() < found.best.len();
+    let is_cut = hits.len() < found.best.len();
+    if is_cut {
+        // A concordance ended before the last of these matches, so it continues among them.
+        next = None;
+    }
+    let more = found.more || is_cut;
     let last = hits.len().checked_sub(1).and_then(|last| found.best.get(last));
     if let (None, true, Some(last), Some(hit)) = (&next, more, last, hits.last()) {
         let identity = schema::identity(&hit.url_key, &hit.version);
