@@ -169,7 +169,7 @@ mod tests {
         let names: Vec<&str> = parts.iter().map(Part::name).collect();
         assert_eq!((text.as_str(), names.len()), (expected_text, count), "{query}");
         let ends = [names.first(), names.last()].map(|end| *end.unwrap());
-        assert_eq!(ends, expected, "{query}");
+        assert_eq!(ends.as_slice(), expected, "{query}");
     }
 
     #[test]
