@@ -37,6 +37,7 @@ pub(crate) async fn locate(
         at,
         capture,
         fuzzy: false,
+        with_content: false,
     };
     let answer = archive.ask(question).await?;
     Ok((answer.epoch, answer.body))
@@ -50,6 +51,11 @@ pub(crate) fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
         (CaptureKind::Revisit, None) => Err(Failure::not_found(
             "this capture is a revisit: it records that the content was unchanged, but the content itself \
              is not in the archive",
+        )),
+        // A response with this status is a revisit, whatever its record is called.
+        (_, _) if found.capture.status == 304 => Err(Failure::not_found(
+            "this capture says that the content was unchanged (status 304), but the content itself is not \
+             in the archive",
         )),
         (_, original) => Ok(RecordBody { original, ..found }),
     }

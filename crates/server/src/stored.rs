@@ -269,6 +269,7 @@ fn find_record_range(
         at: None,
         capture: Some(format!("{offset},{}", input.input)),
         fuzzy: false,
+        with_content: false,
     };
     let answer = match source.ask(&question.into()) {
         Ok(answer) => answer.to::<Record>().map_err(RecordRefusal::Archive)?,

@@ -8,6 +8,9 @@ use super::limit::CAPTURES_OF_KEY_MAX;
 use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 
+/// HTTP status of a part of a resource.
+const PARTIAL_CONTENT: u16 = 206;
+
 /// Returns the capture of a URL nearest to a time, or its current version. Captures of other URLs
 /// with the same key count only if this URL has no capture.
 pub(super) fn at_time(
@@ -42,27 +45,44 @@ fn newest(
     if current.as_ref().is_some_and(|capture| asked.is(&capture.url)) {
         return Ok(current);
     }
-    let mut of_key = current;
-    let mut as_asked = None;
+    let (mut of_key, mut as_asked) = (None, None);
     for capture in visible.captures_reversed(url_key).take(CAPTURES_OF_KEY_MAX) {
         let capture = capture?;
         if !asked.is(&capture.url) {
-            of_key.get_or_insert(capture);
-        } else if has_content(&capture) {
+            keep_page(&mut of_key, capture);
+        } else if is_of_page(&capture) && is_whole(&capture) {
             return Ok(Some(capture));
         } else {
-            as_asked.get_or_insert(capture);
+            keep_page(&mut as_asked, capture);
         }
     }
-    Ok(as_asked.or(of_key))
+    Ok(as_asked.or(current).or(of_key))
 }
 
-/// Returns whether a capture has the content of its URL, judging by its row.
-fn has_content(capture: &CaptureRow) -> bool {
+/// Keeps the first capture, or the first one that is of a page.
+fn keep_page(kept: &mut Option<CaptureRow>, capture: CaptureRow) {
+    if kept
+        .as_ref()
+        .is_none_or(|kept| !is_of_page(kept) && is_of_page(&capture))
+    {
+        *kept = Some(capture);
+    }
+}
+
+/// Returns whether a capture may show its URL. The response to a method other than GET does not,
+/// and one with status 304 only says that nothing changed. A revisit with status 304 has the
+/// content to which it refers.
+pub(super) fn is_of_page(capture: &CaptureRow) -> bool {
+    let is_empty = capture.status == 304 && capture.kind != CaptureKind::Revisit;
+    matches!(capture.method.as_str(), "" | "GET") && !is_empty
+}
+
+/// Returns whether a capture has the whole content of its URL, judging by its row.
+fn is_whole(capture: &CaptureRow) -> bool {
     match capture.kind {
         CaptureKind::Revisit => false,
         CaptureKind::Resource | CaptureKind::Wet => true,
-        _ => (200..300).contains(&capture.status),
+        _ => (200..300).contains(&capture.status) && capture.status != PARTIAL_CONTENT,
     }
 }
 
@@ -93,7 +113,7 @@ pub(super) fn current(visible: &VisibleSnapshot<'_>, url_key: &str) -> Result<Op
 /// as asked for (a key has several spellings, such as http and https), the latest.
 ///
 /// A response to a method other than GET, or with status 304, counts only if nothing else was
-/// captured. A revisit with status 304 has the content to which it refers.
+/// captured, and a part (status 206) only if the whole was not.
 fn nearest(
     visible: &VisibleSnapshot<'_>,
     url_key: &str,
@@ -102,7 +122,8 @@ fn nearest(
 ) -> Result<Option<CaptureRow>, AskError> {
     let has_fraction = at.len() > format::date::digits(0).len();
     let instant = |ms: i64| if has_fraction { ms } else { ms.div_euclid(1000) };
-    let wanted = instant(format::date::ms_of_digits(at));
+    let wanted_ms = format::date::ms_of_digits(at);
+    let wanted = instant(wanted_ms);
     let current = visible
         .version(url_key)?
         .map(|version| (version.input, version.offset));
@@ -112,10 +133,6 @@ fn nearest(
             (200..300).contains(&capture.status),
             capture.url == url,
         )
-    };
-    let is_of_page = |capture: &CaptureRow| {
-        let is_empty = capture.status == 304 && capture.kind != CaptureKind::Revisit;
-        matches!(capture.method.as_str(), "" | "GET") && !is_empty
     };
     let mut best: Option<(i64, CaptureRow)> = None;
     let mut best_is_asked = false;
@@ -144,6 +161,31 @@ fn nearest(
             }
         });
         if is_better {
+            best = Some((distance, capture));
+        }
+    }
+    let Some((_, best)) = best else { return Ok(None) };
+    if best.status != PARTIAL_CONTENT || current == Some((best.input, best.offset)) {
+        return Ok(Some(best));
+    }
+    let whole = nearest_whole(visible, url_key, &best.url, wanted_ms)?;
+    Ok(Some(whole.unwrap_or(best)))
+}
+
+/// Returns the capture of a URL that has the whole content and is nearest to a time.
+fn nearest_whole(
+    visible: &VisibleSnapshot<'_>,
+    url_key: &str,
+    url: &str,
+    wanted_ms: i64,
+) -> Result<Option<CaptureRow>, AskError> {
+    let asked = UrlSpelling::of(url);
+    let mut best: Option<(i64, CaptureRow)> = None;
+    for capture in captures(visible, url_key) {
+        let capture = capture?;
+        let distance = (capture.fetch_time_ms - wanted_ms).abs();
+        let can_replace = is_whole(&capture) && is_of_page(&capture) && capture.kind != CaptureKind::Wet;
+        if can_replace && asked.is(&capture.url) && best.as_ref().is_none_or(|(least, _)| distance < *least) {
             best = Some((distance, capture));
         }
     }

@@ -15,6 +15,7 @@ mod cdx_walk;
 mod check;
 mod collections;
 mod concordance;
+mod content_near;
 mod cursor;
 mod diff;
 mod domain;

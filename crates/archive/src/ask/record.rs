@@ -6,6 +6,7 @@ use index::CaptureRow;
 
 use super::basis::Basis;
 use super::capture_at::{at_time, captures};
+use super::content_near::{is_without_content, nearest_with_content};
 use super::limit::CAPTURES_OF_KEY_MAX;
 use super::originals::Originals;
 use super::referred::referred;
@@ -47,7 +48,15 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
             None => Err(key::unknown(url, &url_key)),
         };
     };
-    let original = original(basis, visible, &capture)?;
+    let mut found = (original(basis, visible, &capture)?, capture);
+    if question.with_content
+        && question.capture.is_none()
+        && is_without_content(&found.1, found.0.as_ref())
+        && let Some((capture, original)) = nearest_with_content(basis, visible, &found.1, at)?
+    {
+        found = (original, capture);
+    }
+    let (original, capture) = found;
     let mut body = located(capture);
     body.original = original.map(|original| Box::new(located(original)));
     body.fuzzy = rule;
@@ -70,7 +79,7 @@ fn attachment(visible: &VisibleSnapshot<'_>, question: &Record, page: &str) -> R
 /// Returns the capture that has the payload of a revisit. The capture of its version comes first,
 /// so that both have the same type and links. Otherwise it is a capture of the same key and digest,
 /// or else the one that the record refers to.
-fn original(
+pub(super) fn original(
     basis: &Basis<'_>,
     visible: &VisibleSnapshot<'_>,
     capture: &CaptureRow,

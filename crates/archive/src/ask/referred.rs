@@ -75,6 +75,7 @@ fn header_of(basis: &Basis<'_>, revisit: &CaptureRow) -> Option<RevisitReference
         date_ms: field("WARC-Refers-To-Date")
             .and_then(warc::parse_date)
             .map(|date| date.ms),
-        has_digest: !field("WARC-Profile").is_some_and(|profile| profile.ends_with(NOT_MODIFIED)),
+        has_digest: field("WARC-Payload-Digest").is_some_and(|digest| !digest.is_empty())
+            && !field("WARC-Profile").is_some_and(|profile| profile.ends_with(NOT_MODIFIED)),
     })
 }

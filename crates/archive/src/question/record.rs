@@ -21,6 +21,10 @@ pub struct Record {
     /// do not matter ([`urlkey::FUZZY_RULES`]).
     #[serde(default)]
     pub fuzzy: bool,
+    /// If the content of the nearest capture is not in the archive, return the next nearest one
+    /// whose content is. Ignored if `capture` is given.
+    #[serde(default)]
+    pub with_content: bool,
 }
 
 /// The location of a record's bytes.

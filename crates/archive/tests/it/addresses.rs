@@ -405,6 +405,7 @@ fn records_are_read_where_the_captures_point() {
         at: None,
         capture: None,
         fuzzy: false,
+        with_content: false,
     });
     let Body::Record(place) = data::ask(&far, question) else {
         panic!()

@@ -168,6 +168,7 @@ fn records_of_attachments_are_found_by_address_and_by_name() {
     // Replay asks in this way.
     let replayed = Record {
         fuzzy: true,
+        with_content: false,
         ..by_address("urn:text:http://example.org/page", None)
     };
     assert_eq!(code(replayed), ErrorCode::NotFound);

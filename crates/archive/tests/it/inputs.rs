@@ -193,6 +193,7 @@ fn names_that_are_not_utf8_are_inputs_like_others() {
         at: None,
         capture: None,
         fuzzy: false,
+        with_content: false,
     });
     let Body::Record(place) = data::ask(&archive, question) else {
         panic!()

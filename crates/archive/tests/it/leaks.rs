@@ -406,6 +406,7 @@ fn questions_about_urls() -> Vec<Question> {
                     at: at.map(str::to_owned),
                     capture: None,
                     fuzzy: false,
+                    with_content: false,
                 }
                 .into(),
             );
@@ -841,6 +842,7 @@ fn who_asks_through_the_socket_sees_no_more() {
         at: None,
         capture: None,
         fuzzy: false,
+        with_content: false,
     }
     .into();
     let public = client.seen_by(Groups::public());

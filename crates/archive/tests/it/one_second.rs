@@ -48,6 +48,7 @@ fn found(archive: &Archive, at: Option<&str>, capture: Option<&str>) -> Result<C
         at: at.map(Into::into),
         capture: capture.map(Into::into),
         fuzzy: false,
+        with_content: false,
     });
     match archive.ask(question) {
         Ok(answer) => match answer.body {

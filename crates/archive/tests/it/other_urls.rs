@@ -209,6 +209,7 @@ fn a_revisit_of_status_304_is_shown_with_what_it_refers_to() {
         at: Some("20140312100000".into()),
         capture: None,
         fuzzy: false,
+        with_content: false,
     };
     let record = archive.ask(question).unwrap().body;
     assert_eq!(record.capture.timestamp, "20140312100000");

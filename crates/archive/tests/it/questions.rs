@@ -488,6 +488,7 @@ fn what_is_not_there_is_said_with_its_key() {
             at: None,
             capture: None,
             fuzzy: false,
+            with_content: false,
         }),
     ];
     for question in questions {
@@ -528,6 +529,7 @@ fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
             at: at.map(Into::into),
             capture: None,
             fuzzy: false,
+            with_content: false,
         }),
     ) {
         Body::Record(record) => record,

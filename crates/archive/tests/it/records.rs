@@ -16,6 +16,7 @@ fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
         at: at.map(str::to_owned),
         capture: None,
         fuzzy: false,
+        with_content: false,
     });
     match data::ask(archive, question) {
         Body::Record(record) => record,

@@ -102,6 +102,7 @@ fn each_page_is_found_and_shown_by_its_own_address() {
                 at: at.map(str::to_owned),
                 capture: None,
                 fuzzy: false,
+                with_content: false,
             };
             let capture = archive.ask(question).unwrap().body.capture;
             assert_eq!(capture.timestamp, time, "{url} at {at:?}");

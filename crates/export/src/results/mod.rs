@@ -394,6 +394,7 @@ impl Exporter<'_> {
             at: Some(digits),
             capture: None,
             fuzzy: false,
+            with_content: false,
         };
         let found = (self.ask)(question.into())?.to::<Record>()?.body;
         // The nearest capture is returned if the wanted one was removed in the meantime.

@@ -78,6 +78,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
             at: None,
             capture: Some(row.name()),
             fuzzy: false,
+            with_content: false,
         };
         let record = match (self.ask)(question.into()) {
             Ok(answer) => answer.to::<Record>()?.body,

@@ -576,6 +576,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                     at: a.owned("at"),
                     capture: a.owned("capture"),
                     fuzzy: false,
+                    with_content: false,
                 }))
             },
         },

@@ -155,6 +155,7 @@ fn look_up(source: &dyn Answers, url: &str, at: Option<&str>) -> Result<RecordBo
         at: at.map(str::to_owned),
         capture: None,
         fuzzy: true,
+        with_content: true,
     };
     let answer: Answer<_> = source.ask(&question.into())?.to::<Record>()?;
     Ok(answer.body)

@@ -81,6 +81,7 @@ fn question(url: &str, time: &str, fuzzy: bool) -> Record {
         at: (!time.is_empty()).then(|| time.to_owned()),
         capture: None,
         fuzzy,
+        with_content: true,
     }
 }
 

@@ -132,6 +132,7 @@ fn record_of(source: &dyn Answers, row: &CdxRow) -> Option<RecordBody> {
         at: None,
         capture: Some(row.name()),
         fuzzy: false,
+        with_content: false,
     });
     let answer = source.ask(&question).ok()?.to::<Record>().ok()?;
     Some(answer.body)

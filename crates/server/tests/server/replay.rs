@@ -3,6 +3,7 @@
 mod bar;
 mod crawls;
 mod embed;
+mod faults;
 mod memento;
 mod preview;
 mod trap;

@@ -147,6 +147,7 @@ async fn similar_url(state: &State, question: &mut CdxQuestion) -> Result<Option
         at,
         capture: None,
         fuzzy: true,
+        with_content: false,
     };
     let found = match state.archive.ask(record).await {
         Ok(found) => found.body,

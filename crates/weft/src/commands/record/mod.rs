@@ -66,6 +66,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         at: args.at.clone(),
         capture: args.capture.clone(),
         fuzzy: false,
+        with_content: false,
     };
     let Some(answer) = ask::ask_or_print(context, question)? else {
         return Ok(Outcome::Done);

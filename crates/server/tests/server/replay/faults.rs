@@ -1,0 +1,87 @@
+//! Captures that other programs replay wrongly, from `field/` of the shared test data.
+
+use super::*;
+
+/// Returns a server over a file of `field/`; `None` without the shared test data.
+fn field(name: &str) -> Option<Scene> {
+    let file = test_env::shared_data()?.join("field").join(name);
+    Some(Scene::over(load(&[file], None), true))
+}
+
+/// Returns the header with the time of a capture.
+fn memento(date: &str) -> String {
+    format!("memento-datetime: {date}\r\n")
+}
+
+/// The nearest captures are revisits whose content is not in the archive.
+#[test]
+fn c61_a_revisit_that_cannot_be_resolved_is_replaced_by_the_next_nearest() {
+    let Some(scene) = field("c61-unresolvable-revisit.warc.gz") else {
+        return;
+    };
+    let moved = scene.get("/replay/20200201000000mp_/http://c61.example/", "");
+    check(
+        &moved,
+        302,
+        &["location: /replay/20200101000000mp_/http://c61.example/\r\n"],
+    );
+    let shown = scene.get("/replay/20200101000000mp_/http://c61.example/", "");
+    check(&shown, 200, &["goodword"]);
+    let picture = scene.get("/replay/20200201000000im_/http://c61.example/pic.png", "");
+    check(
+        &picture,
+        200,
+        &[&memento("Wed, 01 Jan 2020 00:00:00 GMT"), "image/png"],
+    );
+    // One names only a URL and a date, the other has only the digest of another URL.
+    for path in ["b", "c"] {
+        let address = format!("/replay/20200201000000mp_/http://c61.example/{path}");
+        let expected = [memento("Sat, 01 Feb 2020 00:00:00 GMT"), "goodword".to_owned()];
+        let expected = expected.each_ref().map(String::as_str);
+        check(&scene.get(&address, ""), 200, &expected);
+    }
+}
+
+#[test]
+fn c26_revisits_with_digests_of_any_form_have_their_content() {
+    let Some(scene) = field("c26-digests.warc.gz") else {
+        return;
+    };
+    for path in ["a", "b", "c", "d", "i.gif?resize=665x", "nodig", "wrongdate"] {
+        let address = format!("/replay/20200602120001im_/http://c26.example/{path}");
+        check(&scene.get(&address, ""), 200, &["digword"]);
+    }
+    // The newest is a revisit without a digest, and the one before it has content.
+    let newest = scene.get("/replay/2030im_/http://c26.example/a", "");
+    check(
+        &newest,
+        200,
+        &[&memento("Tue, 02 Jun 2020 12:00:01 GMT"), "digword"],
+    );
+}
+
+#[test]
+fn c71_a_response_with_status_304_is_a_revisit() {
+    let Some(scene) = field("c71-response304.warc.gz") else {
+        return;
+    };
+    let moved = scene.get("/replay/20200201000000mp_/http://c71.example/", "");
+    check(
+        &moved,
+        302,
+        &["location: /replay/20200101000000mp_/http://c71.example/\r\n"],
+    );
+    let style = scene.get("/replay/20200201000000cs_/http://c71.example/s.css", "");
+    check(&style, 200, &["body{color:red}"]);
+}
+
+#[test]
+fn a_page_of_which_only_a_304_was_captured_is_not_shown_empty() {
+    let scene = Scene::of(&[(
+        "http://a.example/",
+        0,
+        "HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n",
+    )]);
+    let shown = scene.get("/replay/20140126200624mp_/http://a.example/", "");
+    check(&shown, 404, &["status 304", "not in the archive"]);
+}
