@@ -233,15 +233,15 @@
   // Requests of scripts.
   const NativeRequest = self.Request;
   wrap(self, "fetch", (native) => function (input, init) {
-    if (input instanceof NativeRequest) return native.call(self, new NativeRequest(mapped(input.url, "mp_"), input), init);
-    return native.call(self, mapped(input, "mp_"), init);
+    if (input instanceof NativeRequest) return native.call(self, new NativeRequest(mapped(input.url, "xr_"), input), init);
+    return native.call(self, mapped(input, "xr_"), init);
   });
   if (NativeRequest) {
     self.Request = new Proxy(NativeRequest, {
-      construct(target, [input, init]) { return new target(input instanceof NativeRequest ? input : mapped(input, "mp_"), init); },
+      construct(target, [input, init]) { return new target(input instanceof NativeRequest ? input : mapped(input, "xr_"), init); },
     });
   }
-  wrap(XMLHttpRequest.prototype, "open", (native) => function (method, url, ...rest) { return native.call(this, method, mapped(url, "mp_"), ...rest); });
+  wrap(XMLHttpRequest.prototype, "open", (native) => function (method, url, ...rest) { return native.call(this, method, mapped(url, "xr_"), ...rest); });
   // Beacons are dropped, workers load from the archive, and service workers are not available.
   wrap(Navigator.prototype, "sendBeacon", () => function () { return true; });
   for (const name of ["Worker", "SharedWorker"]) {

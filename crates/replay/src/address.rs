@@ -29,16 +29,19 @@ pub enum Modifier {
     Script,
     /// `cs_`: a style sheet.
     Style,
+    /// `xr_`: data that a script requests (`fetch`, `XMLHttpRequest`). It is not rewritten.
+    Data,
 }
 
 impl Modifier {
-    const ALL: [Modifier; 6] = [
+    const ALL: [Modifier; 7] = [
         Modifier::None,
         Modifier::Page,
         Modifier::Raw,
         Modifier::Image,
         Modifier::Script,
         Modifier::Style,
+        Modifier::Data,
     ];
 
     /// Returns its name in addresses.
@@ -50,6 +53,7 @@ impl Modifier {
             Modifier::Image => "im_",
             Modifier::Script => "js_",
             Modifier::Style => "cs_",
+            Modifier::Data => "xr_",
         }
     }
 

@@ -51,7 +51,7 @@ pub(super) async fn respond(
         return Err(Failure::not_found(format!("{} is not a web URL", capture.url)));
     };
     let scope = Scope::new(&capture.timestamp, url).with_key(request.key);
-    let shown = ContentForm::of(request.address.modifier, &fields, &record.capture);
+    let shown = ContentForm::of(request.modifier(), &fields, &record.capture);
     let mut response = content::answer(state, request, &record, opened, scope.clone(), shown).await?;
     if response.status() == StatusCode::OK {
         *response.status_mut() = status;

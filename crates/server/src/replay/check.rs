@@ -354,6 +354,6 @@ fn kind_of(modifier: Modifier) -> &'static str {
         Modifier::Script => "script",
         Modifier::Style => "style",
         Modifier::Page | Modifier::None => "page",
-        Modifier::Image | Modifier::Raw => "image",
+        Modifier::Image | Modifier::Raw | Modifier::Data => "image",
     }
 }

@@ -100,7 +100,7 @@ pub(super) enum ContentForm {
 
 impl ContentForm {
     pub(super) fn of(modifier: Modifier, fields: &[(String, String)], capture: &CdxRow) -> ContentForm {
-        if modifier == Modifier::Raw {
+        if matches!(modifier, Modifier::Raw | Modifier::Data) {
             return ContentForm::Plain;
         }
         let declared = field(fields, "content-type").unwrap_or(&capture.mime);

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use axum::http::HeaderMap;
-use replay::{Address, Scripts};
+use replay::{Address, Modifier, Scripts};
 
 /// A request for a capture.
 pub(super) struct CaptureRequest<'r> {
@@ -13,4 +13,21 @@ pub(super) struct CaptureRequest<'r> {
     pub(super) headers: &'r HeaderMap,
     pub(super) peer: IpAddr,
     pub(super) scripts: Scripts,
+}
+
+impl CaptureRequest<'_> {
+    /// Returns the form in which the capture is sent. The destination that a browser states comes
+    /// before the modifier of the address: scripts request any address, and servers declare their
+    /// data as HTML.
+    pub(super) fn modifier(&self) -> Modifier {
+        let destination = self.headers.get("sec-fetch-dest");
+        let destination = destination.and_then(|value| value.to_str().ok());
+        match (destination, self.address.modifier) {
+            (_, Modifier::Raw) => Modifier::Raw,
+            (Some("empty"), _) => Modifier::Data,
+            (Some("script" | "worker" | "sharedworker"), _) => Modifier::Script,
+            (Some("document" | "iframe" | "frame" | "embed" | "object"), Modifier::Data) => Modifier::Page,
+            (_, modifier) => modifier,
+        }
+    }
 }

@@ -85,3 +85,21 @@ fn a_page_of_which_only_a_304_was_captured_is_not_shown_empty() {
     let shown = scene.get("/replay/20140126200624mp_/http://a.example/", "");
     check(&shown, 404, &["status 304", "not in the archive"]);
 }
+
+/// Scripts parse what they request. HTML in JSON is not a page.
+#[test]
+fn c60_data_that_scripts_request_is_unchanged() {
+    let Some(scene) = field("c60-xhr-html-json.warc.gz") else {
+        return;
+    };
+    let data = "\r\n\r\n{\"answer\":\"42\",\"html\":\"<b>x</b>\"}";
+    for (modifier, headers) in [("xr_", ""), ("mp_", "Sec-Fetch-Dest: empty\r\n")] {
+        let address = format!("/replay/20200601120002{modifier}/http://c60.example/api/data.php");
+        let answer = scene.get(&address, headers);
+        check(&answer, 200, &["content-type: text/html", data]);
+    }
+    // The same address in a frame is a page.
+    let address = "/replay/20200601120002xr_/http://c60.example/frag.php";
+    let framed = scene.get(address, "Sec-Fetch-Dest: iframe\r\n");
+    check(&framed, 200, &["data-url=\"http://c60.example/frag.php\""]);
+}
