@@ -106,7 +106,11 @@ alike AS (
         AND original.url_surtkey <> revisit.url_surtkey
         AND (original.fetch_status BETWEEN 200 AND 299 OR original.kind IN ('resource', 'wet'))
         AND (original.is_page OR original.is_document)
-        AND revisit.content_digest NOT IN ('', '-')
+        -- The last two are the digests of an empty payload.
+        AND revisit.content_digest NOT IN (
+            '', '-', '3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ',
+            'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+        )
         AND (revisit.fetch_status IN (0, 304) OR revisit.fetch_status BETWEEN 200 AND 299)
         AND (revisit.refers_to_surtkey IS NOT NULL OR known.url_surtkey IS NULL)
 ),

@@ -1,7 +1,7 @@
 //! Makes the capture of a record: decides which records are captures, and reads their row (target,
 //! time, type, status, digest). `page` reads the content of a page.
 
-use crate::html;
+use crate::html::{self, refresh};
 use crate::http::{self, Head, chunked, coding};
 use crate::page::{self, PageSource};
 use crate::target::{self, Target, defect};
@@ -214,6 +214,8 @@ impl Answer<'_> {
         );
         let shortfall = match payload_shortfall {
             Shortfall::None => redirect.shortfall(self.head.status),
+            // It is empty because it is a redirect.
+            Shortfall::Empty if content.page.is_some() && self.refreshes_elsewhere() => Shortfall::None,
             shortfall => shortfall,
         };
         Extracted::Capture(Box::new(Capture {
@@ -235,6 +237,12 @@ impl Answer<'_> {
             truncated: truncated(self.record),
             ..Capture::default()
         }))
+    }
+
+    /// Returns whether the `Refresh` of the HTTP header leads to another key.
+    fn refreshes_elsewhere(&self) -> bool {
+        let value = self.head.refresh.as_deref();
+        value.is_some_and(|value| refresh::leads_elsewhere(value, &self.facts.url, &self.facts.url_key))
     }
 
     /// Returns what the payload of a successful response lacks. A payload that the crawler
@@ -313,11 +321,14 @@ impl Answer<'_> {
         let declared = self.content_type().and_then(mime::charset);
         let (text, encoding) = charset::decode(&decoded.bytes, declared, host.rsplit('.').next());
         let document = html::read(&text, mime::markup(mime), settings.text);
+        let refresh = self.head.refresh.as_deref();
+        let refresh = refresh.and_then(|value| refresh::header_target(value, &self.facts.url));
         let mut page = page::assemble(PageSource {
             document,
             url: &self.facts.url,
             url_key: &self.facts.url_key,
             content_language: self.head.content_language.as_deref(),
+            refresh: refresh.as_deref(),
             scope: settings.links,
         });
         page.charset = encoding.name().to_owned();

@@ -5,6 +5,12 @@ use data_encoding::{BASE32, HEXLOWER_PERMISSIVE};
 /// The digest of a revisit that declares none: it has no payload to compute one from.
 pub(crate) const UNKNOWN: &str = "-";
 
+/// Digests of an empty payload: SHA-1 in Base32, SHA-256 in hexadecimal. They identify no content.
+pub const EMPTY_DIGESTS: [&str; 2] = [
+    "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ",
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+];
+
 /// Returns a declared digest without its label. A SHA-1 is returned in upper-case Base32 whatever
 /// its encoding was, so that equal payloads have equal digests. Digests of other algorithms are
 /// returned as declared.

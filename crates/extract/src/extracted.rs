@@ -172,7 +172,7 @@ pub enum Shortfall {
     /// No known shortfall.
     #[default]
     None,
-    /// The payload is empty.
+    /// The payload is empty, and the HTTP header has no `Refresh` to another key.
     Empty,
     /// It is part of a payload: status 206 without a range that covers the whole.
     Part,
@@ -321,7 +321,7 @@ pub enum LinkKind {
     A,
     /// `area` with `href`.
     Area,
-    /// `meta http-equiv=refresh`.
+    /// `meta http-equiv=refresh`, or the `Refresh` of the HTTP header.
     Refresh,
     /// The `Location` of a redirect.
     Location,

@@ -44,7 +44,7 @@ mod wet;
 
 pub use attachment::AttachmentKind;
 pub use charset::document_encoding;
-pub use digest::declared as declared_digest;
+pub use digest::{EMPTY_DIGESTS, declared as declared_digest};
 pub use document::{
     DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents, ImageFacts,
     Thumbnail,

@@ -2,10 +2,10 @@
 //! language.
 
 use crate::html::Document;
-use crate::links::{LinkSet, REFERENCE_BYTES_MAX};
+use crate::links::{LinkSet, Occurrence, REFERENCE_BYTES_MAX};
 use crate::resolve::Resolver;
 use crate::text::Collapser;
-use crate::{LinkScope, Page, images, language};
+use crate::{LinkKind, LinkScope, Page, images, language};
 
 /// Largest number of characters kept of `meta name=robots`.
 const ROBOTS_CHARS_MAX: usize = 256;
@@ -17,6 +17,8 @@ pub(crate) struct PageSource<'a> {
     pub(crate) url_key: &'a str,
     /// The Content-Language of the HTTP header.
     pub(crate) content_language: Option<&'a str>,
+    /// The absolute URL that the `Refresh` of the HTTP header leads to.
+    pub(crate) refresh: Option<&'a str>,
     pub(crate) scope: LinkScope,
 }
 
@@ -27,6 +29,7 @@ pub(crate) fn assemble(source: PageSource) -> Page {
         url,
         url_key,
         content_language,
+        refresh,
         scope,
     } = source;
     let resolver = Resolver::new(url, document.base.as_deref());
@@ -34,7 +37,11 @@ pub(crate) fn assemble(source: PageSource) -> Page {
     if let Some(resolver) = &resolver {
         let mut set = LinkSet::new(resolver, url_key, scope);
         set.reserve(document.links_count());
-        document.links().for_each(|occurrence| set.add(occurrence));
+        let of_header = refresh.map(refresh_link);
+        of_header
+            .into_iter()
+            .chain(document.links())
+            .for_each(|occurrence| set.add(occurrence));
         (page.links, page.links_dropped) = set.finish();
         page.canonical = document
             .canonical
@@ -59,6 +66,16 @@ pub(crate) fn assemble(source: PageSource) -> Page {
         .or_else(|| language::detect(&page.text))
         .unwrap_or_default();
     page
+}
+
+/// Returns the link of a `Refresh` header.
+pub(crate) fn refresh_link(reference: &str) -> Occurrence<&str> {
+    Occurrence {
+        reference,
+        anchor: "",
+        nofollow: false,
+        kind: LinkKind::Refresh,
+    }
 }
 
 /// Returns the value of `meta name=robots` in lower case.

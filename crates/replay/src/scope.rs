@@ -6,6 +6,7 @@ use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
 use crate::address::{self, Modifier};
+use crate::elements;
 use crate::plain::PlainBase;
 use crate::references::{Reference, References, Role};
 
@@ -131,6 +132,14 @@ impl Scope {
         address::push_rest(&mut address, &self.time, modifier, url);
         address.push_str(fragment);
         address
+    }
+
+    /// Returns a refresh (of a `meta`, or of the HTTP header) with the address that it leads to, or
+    /// `None` if it leads to no http or https URL.
+    pub fn refresh(&self, value: &str, modifier: Modifier) -> Option<String> {
+        let (before, url) = elements::refresh(value)?;
+        let address = self.refer(url, modifier, Role::Link)?;
+        Some(format!("{}{address}", before.trim_end_matches(['"', '\''])))
     }
 
     /// Returns the address that `reference` leads to, or `None` if it is not an http or https URL,

@@ -1,4 +1,19 @@
-//! The target of `meta http-equiv=refresh`.
+//! The target of `meta http-equiv=refresh`, and of the `Refresh` header, which has the same form.
+
+use crate::resolve::Resolver;
+
+/// Returns the absolute URL that the `Refresh` header of the page at `url` leads to. The header
+/// comes before any `base`.
+pub(crate) fn header_target(value: &str, url: &str) -> Option<String> {
+    Resolver::new(url, None)?.resolve(target(value)?)
+}
+
+/// Returns whether a `Refresh` header leads to an http or https address of another key. If so, a
+/// page without content is a redirect.
+pub(crate) fn leads_elsewhere(value: &str, url: &str, url_key: &str) -> bool {
+    let target = header_target(value, url);
+    target.is_some_and(|target| urlkey::url_key(&target).is_ok_and(|key| key != url_key))
+}
 
 /// Returns the reference in a refresh such as `5; URL='next.html'`, by the "shared declarative refresh steps"
 /// of the HTML standard. `None` if there is only a time, or nothing valid.
@@ -59,5 +74,23 @@ mod tests {
         check("5x; url=x", None);
         check("", None);
         check("0;é=", Some("é="));
+    }
+
+    #[test]
+    fn headers() {
+        for (value, url, leads) in [
+            ("0; url=https://b.org/x", Some("https://b.org/x"), true),
+            ("5;URL=\"/next page\"", Some("http://a.org/next%20page"), true),
+            ("0; url=https://www.a.org/", Some("https://www.a.org/"), false),
+            ("30", None, false),
+            ("0; url=mailto:a@a.org", None, false),
+        ] {
+            assert_eq!(header_target(value, "http://a.org/").as_deref(), url, "{value}");
+            assert_eq!(
+                leads_elsewhere(value, "http://a.org/", "org,a)/"),
+                leads,
+                "{value}"
+            );
+        }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Head {
     pub(crate) content_language: Option<String>,
     /// The first Location.
     pub(crate) location: Option<String>,
+    /// The first Refresh.
+    pub(crate) refresh: Option<String>,
     /// The first Content-Range.
     pub(crate) content_range: Option<String>,
     /// The first Content-Encodings in the order they were applied, lower case.
@@ -140,6 +142,7 @@ impl Head {
             12 if name.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
             16 if name.eq_ignore_ascii_case(b"content-language") => &mut self.content_language,
             8 if name.eq_ignore_ascii_case(b"location") => &mut self.location,
+            7 if name.eq_ignore_ascii_case(b"refresh") => &mut self.refresh,
             13 if name.eq_ignore_ascii_case(b"content-range") => &mut self.content_range,
             16 if name.eq_ignore_ascii_case(b"content-encoding") => {
                 let room = CODINGS_MAX.saturating_sub(self.codings.len());

@@ -24,6 +24,8 @@ pub(super) struct Envelope<'a> {
     pub(super) content_type: Option<Text<'a>>,
     pub(super) content_language: Option<Text<'a>>,
     pub(super) location: Option<Text<'a>>,
+    /// The `Refresh` of the HTTP header.
+    pub(super) refresh_header: Option<Text<'a>>,
     /// Whether the writer recognised the payload as HTML.
     pub(super) has_html: bool,
     pub(super) title: Option<Text<'a>>,
@@ -156,6 +158,7 @@ impl<'a> Envelope<'a> {
                 12 if name.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
                 16 if name.eq_ignore_ascii_case(b"content-language") => &mut self.content_language,
                 8 if name.eq_ignore_ascii_case(b"location") => &mut self.location,
+                7 if name.eq_ignore_ascii_case(b"refresh") => &mut self.refresh_header,
                 13 if name.eq_ignore_ascii_case(b"content-range") => &mut self.content_range,
                 _ => return json.skip(),
             };

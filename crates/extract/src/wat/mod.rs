@@ -118,6 +118,9 @@ fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, scope: Link
         .find_map(|text| digest::declared(&text.decode()));
     let is_html = mime::may_be_html(&mime) && (mime != mime::UNKNOWN || envelope.has_html);
     let page = (matches!(status, 200..=299) && is_html).then(|| page_of(envelope, &facts, scope));
+    let refresh = envelope.refresh_header.map(Text::decode);
+    let refreshes_elsewhere = page.is_some()
+        && refresh.is_some_and(|value| html::refresh::leads_elsewhere(&value, &facts.url, &facts.url_key));
     let location = envelope.location.map(Text::decode);
     let redirect = redirect::of(status, location.as_deref(), &facts.url, &facts.url_key, scope);
     Capture {
@@ -126,7 +129,10 @@ fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, scope: Link
         fetch_time_ms: facts.fetch_time_ms,
         mime,
         status,
-        shortfall: shortfall(envelope, status, &redirect),
+        shortfall: match shortfall(envelope, status, &redirect) {
+            Shortfall::Empty if refreshes_elsewhere => Shortfall::None,
+            shortfall => shortfall,
+        },
         digest: digest.unwrap_or_else(|| digest::UNKNOWN.to_owned()),
         offset: record.span.offset,
         length: record.span.length,
@@ -152,6 +158,10 @@ fn page_of(envelope: &Envelope, facts: &Facts, scope: LinkScope) -> Page {
     let base = envelope.base.map(|base| references.text(base));
     if let Some(resolver) = Resolver::new(&facts.url, base.as_deref()) {
         let mut set = LinkSet::new(&resolver, &facts.url_key, scope);
+        let header = envelope.refresh_header.map(Text::decode);
+        if let Some(url) = header.and_then(|value| html::refresh::header_target(&value, &facts.url)) {
+            set.add(page::refresh_link(&url));
+        }
         if let Some(content) = envelope.refresh.map(|content| references.text(content))
             && let Some(reference) = html::refresh::target(&content)
             && let Some(target) = set.target_of(reference)

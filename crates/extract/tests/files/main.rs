@@ -6,5 +6,6 @@ mod commoncrawl;
 mod data;
 mod edge;
 mod indexes;
+mod refresh;
 mod regress;
 mod whirlwind;

@@ -1,6 +1,6 @@
 //! Originals of revisits of other URLs.
 
-use extract::{Capture, CaptureKind, Original};
+use extract::{Capture, CaptureKind, EMPTY_DIGESTS, Original};
 
 use super::{Model, content, is_served, links_of, may_be_current};
 use crate::ids::InputId;
@@ -19,7 +19,8 @@ impl Model {
 
     /// Implements section "Revisits" of docs/views.md.
     fn original(&self, revisit: &Capture) -> Option<(InputId, &Capture)> {
-        let digest = Some(revisit.digest.as_str()).filter(|digest| !["", "-"].contains(digest));
+        let is_digest = |digest: &&str| !["", "-"].contains(digest) && !EMPTY_DIGESTS.contains(digest);
+        let digest = Some(revisit.digest.as_str()).filter(is_digest);
         let all = || self.captures.iter().map(|((input, _), c)| (*input, c));
         let suits = |c: &Capture| {
             let is_success = is_served(c);

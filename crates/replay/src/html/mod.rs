@@ -451,12 +451,8 @@ impl State {
             "refresh" => {
                 let content = element.get_attribute("content").unwrap_or_default();
                 let content = htmlize::unescape_attribute(content.as_str());
-                let address = elements::refresh(&content).and_then(|(before, url)| {
-                    Some((before, self.scope.refer(url, Modifier::Page, Role::Link)?))
-                });
-                if let Some((before, address)) = address {
-                    let before = before.trim_end_matches(['"', '\'']);
-                    set(element, "content", &format!("{before}{address}"));
+                if let Some(content) = self.scope.refresh(&content, Modifier::Page) {
+                    set(element, "content", &content);
                 }
             }
             _ => {}

@@ -48,8 +48,8 @@ pub(super) fn media(fields: &[(String, String)], capture: &CdxRow) -> HeaderValu
         .unwrap_or(HeaderValue::from_static("application/octet-stream"))
 }
 
-/// Copies the headers of the capture: some unchanged, `Location` as an address of the archive, all
-/// others with a prefix that makes browsers ignore them.
+/// Copies the headers of the capture: some unchanged, `Location` and `Refresh` with an address of
+/// the archive, all others with a prefix that makes browsers ignore them.
 pub(super) fn take_over(
     headers: &mut HeaderMap,
     fields: &[(String, String)],
@@ -61,6 +61,10 @@ pub(super) fn take_over(
         let (name, value) = match name.as_str() {
             "location" => match scope.refer(value, modifier, Role::Link) {
                 Some(address) => (name, address),
+                None => (format!("{ORIGINAL}{name}"), value.clone()),
+            },
+            "refresh" => match scope.refresh(value, modifier) {
+                Some(refresh) => (name, refresh),
                 None => (format!("{ORIGINAL}{name}"), value.clone()),
             },
             known if KEPT.contains(&known) => (name, value.clone()),

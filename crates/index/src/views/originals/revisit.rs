@@ -1,6 +1,6 @@
 //! The properties of a revisit that determine its original.
 
-use extract::{Capture, CaptureKind};
+use extract::{Capture, CaptureKind, EMPTY_DIGESTS};
 
 /// Placeholder of an unknown digest.
 const UNKNOWN_DIGEST: &str = "-";
@@ -35,7 +35,9 @@ pub(crate) fn is_like(revisit: &Capture, kind: CaptureKind, status: u16) -> bool
     }
 }
 
-/// Returns whether the original of a revisit may be found by digest alone.
+/// Returns whether the original of a revisit may be found by digest alone. Pages without content
+/// have the same digest, and lead to different addresses.
 pub(crate) fn may_go_by_digest(revisit: &Capture) -> bool {
-    !names_its_own(revisit) && is_known(&revisit.digest) && is_like(revisit, CaptureKind::Response, 200)
+    let identifies = is_known(&revisit.digest) && !EMPTY_DIGESTS.contains(&revisit.digest.as_str());
+    !names_its_own(revisit) && identifies && is_like(revisit, CaptureKind::Response, 200)
 }

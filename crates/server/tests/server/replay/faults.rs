@@ -103,3 +103,25 @@ fn c60_data_that_scripts_request_is_unchanged() {
     let framed = scene.get(address, "Sec-Fetch-Dest: iframe\r\n");
     check(&framed, 200, &["data-url=\"http://c60.example/frag.php\""]);
 }
+
+#[test]
+fn c04_a_refresh_of_the_header_is_followed_within_the_archive() {
+    let Some(scene) = field("c04-refresh-header.warc.gz") else {
+        return;
+    };
+    for (host, refresh) in [
+        (
+            "c04.example",
+            "refresh: 0; url=/replay/20200601120001mp_/https://c04.example/home\r\n",
+        ),
+        (
+            "c04b.example",
+            "refresh: 5;URL=/replay/20200601120001mp_/http://c04b.example/next%20page\r\n",
+        ),
+    ] {
+        let address = format!("/replay/20200601120001mp_/http://{host}/");
+        check(&scene.get(&address, ""), 200, &[refresh]);
+    }
+    let links = first(&scene, "/api/v1/outlinks?url=http://c04.example/", "");
+    check(&links, 200, &["https://c04.example/home"]);
+}
