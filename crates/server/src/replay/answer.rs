@@ -1,14 +1,14 @@
 //! Responds with a capture: its status, its headers, and its content.
 
-use archive::question::{CaptureKind, CdxRow, RecordBody};
+use archive::question::RecordBody;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use replay::Scope;
+use replay::{Modifier, Scope};
 use url::Url;
 
 use super::content::{self, ContentForm, OpenContent};
-use super::find;
 use super::headers::{media, redirect, status_of, take_over};
+use super::redirects::{self, RedirectEnd};
 use super::request::CaptureRequest;
 use crate::failure::{Code, Failure};
 use crate::record::content_of;
@@ -26,7 +26,7 @@ pub(super) async fn respond(
     opened: Option<OpenContent>,
 ) -> Result<Response, Failure> {
     let (capture, fuzzy) = (found.capture.clone(), found.fuzzy.clone());
-    let own_location = own_location(state, &found).await;
+    let own_location = redirects::own_location(state, &found).await;
     let record = content_of(found)?;
     let opened = match opened {
         Some(opened) => opened,
@@ -39,12 +39,15 @@ pub(super) async fn respond(
     }
     let status = status_of(&capture, opened.payload.status());
     if let Some(location) = redirect(status, &fields) {
-        let again = leads_to_itself(&capture, location);
-        if again
-            && let Ok(beyond) = find::beyond_redirect(&state.archive, &capture.url, &capture.timestamp).await
-        {
+        match redirects::follow(state, &capture, location).await {
             // The replacement is not a redirect, so the recursion ends here.
-            return Box::pin(respond(state, request, beyond, None)).await;
+            RedirectEnd::Itself(beyond) => {
+                return Box::pin(respond(state, request, *beyond, None)).await;
+            }
+            RedirectEnd::Endless(way) if request.address.modifier != Modifier::Raw => {
+                return Ok(super::frame::endless(&way, request.address, request.scripts));
+            }
+            RedirectEnd::Endless(_) | RedirectEnd::Elsewhere => {}
         }
     }
     let Ok(url) = Url::parse(&capture.url) else {
@@ -69,28 +72,6 @@ pub(super) async fn respond(
         .and_then(|place| place.main_origin(request.headers));
     super::frame::memento(headers, &capture, first.as_deref());
     Ok(response)
-}
-
-/// Returns the target of a revisit's redirect, if it is one. It takes precedence over the target of
-/// the original.
-async fn own_location(state: &State, found: &RecordBody) -> Option<String> {
-    let CdxRow { kind, status, .. } = &found.capture;
-    if *kind != CaptureKind::Revisit || !(300..400).contains(status) {
-        return None;
-    }
-    let own = content::open(state, found).await.ok()?;
-    redirect(
-        status_of(&found.capture, own.payload.status()),
-        own.payload.fields(),
-    )
-    .map(str::to_owned)
-}
-
-/// Returns whether a redirect leads to the key that it was captured under.
-fn leads_to_itself(capture: &CdxRow, location: &str) -> bool {
-    let target = Url::parse(&capture.url).and_then(|url| url.join(location));
-    target
-        .is_ok_and(|target| urlkey::url_key(target.as_str()).is_ok_and(|key| key.as_str() == capture.url_key))
 }
 
 /// Returns the refusal of a request for a service worker, which would intercept requests between

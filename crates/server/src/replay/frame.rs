@@ -87,27 +87,56 @@ pub(super) fn alone(address: &Address, key: &str, scripts: Scripts) -> Response 
 pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scripts) -> Response {
     let is_missing = failure.status == StatusCode::NOT_FOUND;
     let title = if is_missing { "Not captured" } else { "Not shown" };
+    let text = html! { p dir="auto" { (present::clean(&failure.message)) } };
+    notice(
+        failure.status,
+        title,
+        &text,
+        address.filter(|_| scripts == Scripts::On),
+    )
+}
+
+/// Returns the page for redirects without an end, with the captures on the way.
+pub(super) fn endless(way: &[CdxRow], address: &Address, scripts: Scripts) -> Response {
+    let text = html! {
+        p { "These captures redirect to one another. The page itself was not captured near this time." }
+        ol {
+            @for capture in way {
+                li dir="auto" { (capture.fetch_time) " " (capture.status) " " (present::clean(&capture.url)) }
+            }
+        }
+    };
+    let address = Some(address).filter(|_| scripts == Scripts::On);
+    notice(
+        StatusCode::LOOP_DETECTED,
+        "Redirects without an end",
+        &text,
+        address,
+    )
+}
+
+/// Returns a page of the replay origin itself. With an address it has the shim, which tells the bar
+/// the reader's location, and the bar shows nearby captures.
+fn notice(status: StatusCode, title: &str, text: &Markup, address: Option<&Address>) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 title { (title) }
-                @if let Some(address) = address && scripts == Scripts::On {
-                    // The shim tells the bar the reader's location, and the bar shows nearby
-                    // captures.
+                @if let Some(address) = address {
                     script src=(replay::SHIM_PATH) data-key="" data-time=(address.time) data-url=(address.url) {}
                 }
                 style { "body{font:1rem/1.6 system-ui,sans-serif;margin:2rem;color:#1e2226;background:#fff}" }
             }
             body {
                 h1 { (title) }
-                p dir="auto" { (present::clean(&failure.message)) }
+                (text)
             }
         }
     };
     let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
-    (failure.status, headers, page.into_string()).into_response()
+    (status, headers, page.into_string()).into_response()
 }
 
 /// Sets the headers that identify the capture of a response.

@@ -25,6 +25,7 @@ mod headers;
 mod policy;
 mod port;
 mod posted;
+mod redirects;
 mod request;
 
 pub(crate) use answer::FUZZY;

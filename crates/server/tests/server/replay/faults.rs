@@ -125,3 +125,52 @@ fn c04_a_refresh_of_the_header_is_followed_within_the_archive() {
     let links = first(&scene, "/api/v1/outlinks?url=http://c04.example/", "");
     check(&links, 200, &["https://c04.example/home"]);
 }
+
+#[test]
+fn c27_redirects_without_an_end_are_named() {
+    let Some(scene) = field("c27-revisit301.warc.gz") else {
+        return;
+    };
+    let at = |url: &str| scene.get(&format!("/replay/20180228215703mp_/{url}"), "");
+    for (url, on_the_way) in [
+        ("http://c27c.example/only", &["http://c27c.example/only"][..]),
+        (
+            "http://c27d.example/a",
+            &[
+                "http://c27d.example/a",
+                "http://c27d.example/b",
+                "http://c27d.example/c",
+            ],
+        ),
+    ] {
+        let answer = at(url);
+        check(&answer, 508, &["Redirects without an end", "302"]);
+        check(&answer, 508, on_the_way);
+    }
+    // A redirect from http to https, and one that adds a slash.
+    check(&at("http://c27.example/news"), 200, &["newsword"]);
+    check(
+        &at("http://c27b.example/?post_type=feedback&p=1"),
+        200,
+        &["feedbackword"],
+    );
+    check(
+        &at("http://c27d.example/frag"),
+        302,
+        &["/https://c27d.example/target#sec\r\n"],
+    );
+}
+
+/// A site sets a cookie and redirects back.
+#[test]
+fn a_redirect_that_returns_shows_the_page_behind_it() {
+    let to = |path: &str| format!("HTTP/1.1 302 Found\r\nLocation: {path}\r\n\r\n");
+    let (there, back) = (to("/cookie"), to("/page"));
+    let scene = Scene::of(&[
+        ("http://a.example/page", 0, &there),
+        ("http://a.example/cookie", 1, &back),
+        ("http://a.example/page", 60, &format!("{HTML}the page")),
+    ]);
+    let shown = scene.get("/replay/20140126200624mp_/http://a.example/page", "");
+    check(&shown, 200, &["the page"]);
+}
