@@ -14,8 +14,8 @@ use crate::record::{Interrupt, RecordError, input_at, open_record};
 /// Limit of records read after a capture: its request, and notes about both.
 const BEHIND_MAX: usize = 3;
 
-/// Limit of the size of a request in bytes.
-const REQUEST_BYTES_MAX: u64 = 1 << 20;
+/// Limit of the size of a request in bytes: a body of 1 MiB, and its header.
+const REQUEST_BYTES_MAX: u64 = (1 << 20) + (64 << 10);
 
 /// Time limit of one search.
 const LOOK_MAX: Duration = Duration::from_secs(2);

@@ -90,6 +90,9 @@ pub struct FoundPart {
     /// The rule by which a capture of a similar URL was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fuzzy: Option<String>,
+    /// Method of the request that the capture answers, if it is known and not GET.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
 }
 
 impl CheckedPage {
@@ -336,6 +339,8 @@ impl Check<'_> {
             seconds_away: seconds(&found.capture.timestamp) - seconds(&self.timestamp),
             status: found.capture.status,
             fuzzy: found.fuzzy.clone(),
+            method: Some(found.capture.method.clone())
+                .filter(|method| !matches!(method.as_str(), "" | "GET")),
         }
     }
 }

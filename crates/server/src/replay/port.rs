@@ -6,7 +6,7 @@ use std::sync::Arc;
 use archive::question::CdxRow;
 use axum::Router;
 use axum::extract::{Request, State as Shared};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
@@ -15,12 +15,18 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use super::answer;
+use super::posted::RequestMatch;
 use super::request::CaptureRequest;
 use super::{find, frame, policy, posted};
 use crate::failure::Failure;
 use crate::health::{health, robots};
 use crate::peer::Peer;
 use crate::state::{Common, State};
+
+/// Header that says how the request of the capture differs from the request for it.
+const OTHER_REQUEST: HeaderName = HeaderName::from_static("weft-request");
+
+const METHODS_ONLY: &str = "only GET, HEAD, POST, PUT, PATCH and DELETE are supported";
 
 /// Returns the whole port as one service.
 pub(crate) fn router(state: Arc<Common>) -> Router {
@@ -111,7 +117,10 @@ async fn admit(state: &Arc<Common>, request: &mut Request) -> Result<(), Failure
 
 fn preflight() -> Response {
     let headers = [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST"),
+        (
+            header::ACCESS_CONTROL_ALLOW_METHODS,
+            "GET, HEAD, POST, PUT, PATCH, DELETE",
+        ),
         (header::ACCESS_CONTROL_ALLOW_HEADERS, "*"),
     ];
     (StatusCode::NO_CONTENT, headers).into_response()
@@ -154,20 +163,25 @@ async fn answered(
     let peer = request.extensions().get::<Peer>();
     let peer = peer.map_or(IpAddr::from(Ipv4Addr::LOCALHOST), |Peer(peer)| peer.ip());
     let (parts, body) = request.into_parts();
-    let (found, opened) = match parts.method {
+    let is_read = matches!(parts.method, Method::GET | Method::HEAD);
+    let (found, opened, compared) = match parts.method {
         Method::GET | Method::HEAD => {
             let asked = address.clone();
             let is_wanted = move |capture: &CdxRow| is_exact(&asked, capture);
-            find::nearest_opened(&state.archive, &address.url, &address.time, is_wanted).await?
+            let (found, opened) =
+                find::nearest_opened(&state.archive, &address.url, &address.time, is_wanted).await?;
+            let compared = RequestMatch::of(&found.capture, &parts.method);
+            (found, opened, compared)
         }
-        Method::POST => {
-            let found = posted::find(&state.archive, address, &parts.headers, body).await?;
-            (found, None)
+        Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
+            let request = (&parts.method, &parts.headers);
+            let (found, compared) = posted::find(&state.archive, address, request, body).await?;
+            (found, None, compared)
         }
-        _ => return Err(Failure::bad_request("only GET, HEAD and POST are supported")),
+        _ => return Err(Failure::bad_request(METHODS_ONLY)),
     };
     let capture = &found.capture;
-    if parts.method != Method::POST && !is_exact(address, capture) {
+    if is_read && !is_exact(address, capture) {
         let exact = Address {
             time: capture.timestamp.clone(),
             ..address.clone()
@@ -181,7 +195,12 @@ async fn answered(
         peer,
         scripts,
     };
-    answer::respond(state, &request, found, opened).await
+    let mut response = answer::respond(state, &request, found, opened).await?;
+    if let Some(name) = compared.name() {
+        let headers = response.headers_mut();
+        headers.insert(OTHER_REQUEST, HeaderValue::from_static(name));
+    }
+    Ok(response)
 }
 
 /// Returns whether an address needs no redirect. The time of a page decides which captures its

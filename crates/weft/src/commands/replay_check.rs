@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use server::{CheckedPage, CheckedPart, check_page};
+use server::{CheckedPage, CheckedPart, FoundPart, check_page};
 
 use crate::ask;
 use crate::context::Context;
@@ -129,13 +129,10 @@ fn part_table(shown: &[&CheckedPart]) -> Table {
     for part in shown {
         let (captured, status) = match &part.found {
             None => ("missing".to_owned(), "-".to_owned()),
-            Some(found) => {
-                let rule = found.fuzzy.as_ref().map(|rule| format!(" ({rule})"));
-                (
-                    found.timestamp.clone() + &rule.unwrap_or_default(),
-                    found.status.to_string(),
-                )
-            }
+            Some(found) => (
+                found.timestamp.clone() + &differences(found),
+                found.status.to_string(),
+            ),
         };
         table.row([
             part.kind.to_owned(),
@@ -146,4 +143,15 @@ fn part_table(shown: &[&CheckedPart]) -> Table {
         ]);
     }
     table
+}
+
+/// Returns in which ways a capture is not exactly what the page requests.
+fn differences(found: &FoundPart) -> String {
+    let answers = found.method.as_ref().map(|method| format!("answer to {method}"));
+    let differences = [found.fuzzy.clone(), answers];
+    let differences: Vec<String> = differences.into_iter().flatten().collect();
+    match differences.as_slice() {
+        [] => String::new(),
+        differences => format!(" ({})", differences.join(", ")),
+    }
 }

@@ -174,3 +174,111 @@ fn a_redirect_that_returns_shows_the_page_behind_it() {
     let shown = scene.get("/replay/20140126200624mp_/http://a.example/page", "");
     check(&shown, 200, &["the page"]);
 }
+
+/// Sends a request with a body of JSON or of a form.
+fn send(scene: &Scene, (method, path): (&str, &str), body: &str) -> String {
+    let kind = if body.starts_with('{') {
+        "application/json"
+    } else {
+        "application/x-www-form-urlencoded"
+    };
+    scene.send(&format!(
+        "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+        scene.replay(),
+        body.len()
+    ))
+}
+
+#[test]
+fn c21_an_answer_is_found_by_the_body_of_its_request() {
+    let Some(scene) = field("c21-post.warc.gz") else {
+        return;
+    };
+    let post = |path: &str, body: &str| {
+        let path = format!("/replay/20250501040000xr_/https://c21.example/{path}");
+        send(&scene, ("POST", &path), body)
+    };
+    let long = format!("x={}", "A".repeat(300_000));
+    for (path, body, part) in [
+        ("ajax_more.php", "offset=20&type=outbreaks", "day1 offset20"),
+        (
+            "graphql",
+            r#"{"operationName":"C","variables":{"id":3}}"#,
+            r#"\"id\":3"#,
+        ),
+        ("tr/", long.as_str(), "200 OK"),
+    ] {
+        let answer = post(path, body);
+        check(&answer, 200, &[part]);
+        assert!(!answer.contains("weft-request"), "{answer}");
+    }
+    let other = post("ajax_more.php", "offset=30");
+    check(&other, 200, &["weft-request: other-body\r\n", "day1 offset10"]);
+}
+
+#[test]
+fn c60_put_patch_and_delete_are_looked_up() {
+    let Some(scene) = field("c60-xhr-html-json.warc.gz") else {
+        return;
+    };
+    let path = "/replay/20200601120002xr_/http://c60.example/put";
+    let put = send(&scene, ("PUT", path), "a=1");
+    check(&put, 200, &["putanswer"]);
+    assert!(!put.contains("weft-request"), "{put}");
+    check(
+        &send(&scene, ("PUT", path), "a=2"),
+        200,
+        &["weft-request: other-body", "putanswer"],
+    );
+    for method in ["PATCH", "DELETE"] {
+        let answer = send(&scene, (method, path), "");
+        check(&answer, 404, &[&format!("answers a {method} request")]);
+    }
+    check(&scene.get(path, ""), 200, &["weft-request: other-method\r\n"]);
+}
+
+#[test]
+fn c65_a_get_does_not_get_the_answer_of_a_post() {
+    let Some(scene) = field("c65-post-same-url.warc.gz") else {
+        return;
+    };
+    let path = |time: &str, name: &str| format!("/replay/{time}im_/https://c65.example/{name}");
+    for time in ["20200101000005", "2030", ""] {
+        for (name, part) in [("", "frontpageword"), ("beacon", "beacondocword")] {
+            let answer = scene.get(&path(time, name), "");
+            check(&answer, 200, &[part]);
+            assert!(!answer.contains("weft-request"), "{answer}");
+        }
+    }
+    let posted = send(&scene, ("POST", &path("20200101000000", "")), "vote=1");
+    check(&posted, 200, &["thanks posted"]);
+}
+
+/// The failure is what a GET was answered with.
+#[test]
+fn a_failure_of_a_get_is_preferred_to_the_answer_of_another_method() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("methods.warc.gz");
+    let mut writer = Writer::create(&path, Compression::GZIP).expect("a file");
+    let url = "http://a.example/x";
+    for (seconds, method, status) in [
+        (0, "GET", "404 Not Found"),
+        (60, "POST", "200 OK"),
+        (61, "HEAD", "200 OK"),
+        (62, "OPTIONS", "200 OK"),
+    ] {
+        let time_ms = FIRST_MS + 1000 * seconds;
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Type: text/plain\r\n\r\nto {method}");
+        let asked = format!("{method} /x HTTP/1.1\r\nHost: a.example\r\n\r\n");
+        let answer = Draft::response(url, time_ms, answer.into_bytes());
+        writer.write(&answer).expect("a record");
+        let asked = Draft::request(url, time_ms, asked.into_bytes());
+        writer.write(&asked).expect("a record");
+    }
+    writer.finish().expect("written");
+    let scene = Scene::over(load(&[path], None), true);
+    for time in ["20140126200624", "2030", ""] {
+        let answer = scene.get(&format!("/replay/{time}im_/{url}"), "");
+        check(&answer, 404, &["to GET"]);
+    }
+}
