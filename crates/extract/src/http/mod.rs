@@ -25,6 +25,8 @@ pub(crate) struct Head {
     pub(crate) length: usize,
     /// The first Content-Type.
     pub(crate) content_type: Option<String>,
+    /// The first Content-Length.
+    pub(crate) content_length: Option<String>,
     /// The first Content-Language.
     pub(crate) content_language: Option<String>,
     /// The first Location.
@@ -140,6 +142,7 @@ impl Head {
     fn take_field(&mut self, name: &[u8], value: &[u8]) {
         let slot = match name.len() {
             12 if name.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
+            14 if name.eq_ignore_ascii_case(b"content-length") => &mut self.content_length,
             16 if name.eq_ignore_ascii_case(b"content-language") => &mut self.content_language,
             8 if name.eq_ignore_ascii_case(b"location") => &mut self.location,
             7 if name.eq_ignore_ascii_case(b"refresh") => &mut self.refresh,

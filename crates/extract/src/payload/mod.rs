@@ -38,6 +38,8 @@ pub struct PayloadReader {
     status: u16,
     fields: Vec<(String, String)>,
     is_encoded: bool,
+    length: Option<u64>,
+    position: u64,
 }
 
 /// Events before the end of the payload.
@@ -55,8 +57,19 @@ impl PayloadReader {
     /// # Errors
     /// The error of the input, if its beginning cannot be read.
     pub fn open(record: OpenRecord, bytes_max: u64) -> io::Result<PayloadReader> {
+        PayloadReader::open_near(record, bytes_max, 0)
+    }
+
+    /// Like [`PayloadReader::open`], but skips up to `offset` bytes of the payload, as far as they
+    /// need not be read ([`PayloadReader::position`]): if it has no codings, and its file is not
+    /// compressed.
+    ///
+    /// # Errors
+    /// The error of the input, if its beginning cannot be read.
+    pub fn open_near(record: OpenRecord, bytes_max: u64, offset: u64) -> io::Result<PayloadReader> {
         let (kind, headers) = (record.kind(), record.headers().clone());
-        PayloadReader::of_block(kind, &headers, record, bytes_max)
+        let skip = |record: &mut OpenRecord, bytes| record.skip(bytes);
+        PayloadReader::of_parts((kind, &headers), record, bytes_max, (offset, skip))
     }
 
     /// Like [`PayloadReader::open`], for a record that is given in parts.
@@ -69,14 +82,22 @@ impl PayloadReader {
         block: impl Read + Send + 'static,
         bytes_max: u64,
     ) -> io::Result<PayloadReader> {
+        PayloadReader::of_parts((kind, headers), block, bytes_max, (0, |_: &mut _, _| 0))
+    }
+
+    fn of_parts<R: Read + Send + 'static>(
+        (kind, headers): (Kind, &Headers),
+        block: R,
+        bytes_max: u64,
+        (offset, skip): (u64, impl FnOnce(&mut R, u64) -> u64),
+    ) -> io::Result<PayloadReader> {
         let ending = Arc::new(Ending::default());
-        let between_max = bytes_max.saturating_mul(2);
         let mut block = Limited {
             inner: Noting {
                 inner: block,
                 ending: ending.clone(),
             },
-            left: between_max,
+            left: bytes_max.saturating_mul(2),
             ending: ending.clone(),
         };
         let (mut start, head) = read_head(&mut block, matches!(kind, Kind::Response | Kind::Revisit))?;
@@ -87,49 +108,36 @@ impl PayloadReader {
         });
         let charset = content_type.and_then(mime::charset).map(str::to_owned);
         let fields = http::fields(&start[..head.length]);
-        let rest = Cursor::new(start.split_off(head.length)).chain(block);
-        let mut decoded: Box<dyn Read + Send> = if head.chunked {
-            Box::new(Dechunked::new(rest))
-        } else {
-            Box::new(rest)
-        };
-        let codings = head.all_codings();
-        let is_encoded = head.chunked || !codings.is_empty();
-        let told = codings
-            .iter()
-            .rev()
-            .filter(|coding| !matches!(coding.as_str(), "identity" | "none"));
-        for coding in told.take(CODINGS_MAX) {
-            // The coding applied last is decoded first.
-            let mut trial = Vec::new();
-            decoded.by_ref().take(TRIAL_BYTES).read_to_end(&mut trial)?;
-            let proven = coding::prove(&trial, coding);
-            let encoded = Cursor::new(trial).chain(decoded);
-            let Some(proven) = proven else {
-                decoded = Box::new(encoded);
-                break;
-            };
-            decoded = Box::new(Limited {
-                inner: Lenient {
-                    inner: proven.decoder(encoded)?,
-                    over: false,
-                },
-                left: between_max,
-                ending: ending.clone(),
-            });
+        let lengths = Lengths::of(headers, &head, &start[head.length..]);
+        let mut rest = start.split_off(head.length + lengths.extra);
+        let is_encoded = head.chunked || !head.all_codings().is_empty();
+        let mut position = 0;
+        if !is_encoded {
+            let of_start = usize::try_from(offset).unwrap_or(usize::MAX).min(rest.len());
+            rest.drain(..of_start);
+            position = of_start as u64;
+            if rest.is_empty() {
+                let skipped = skip(&mut block.inner.inner, offset - position);
+                block.left = block.left.saturating_sub(skipped);
+                position += skipped;
+            }
         }
-        decoded = Box::new(Limited {
-            inner: decoded,
-            left: bytes_max,
-            ending: ending.clone(),
-        });
+        let decoded = decoded(Cursor::new(rest).chain(block), &head, bytes_max, &ending)?;
         Ok(PayloadReader {
-            decoded,
+            decoded: Box::new(Limited {
+                inner: decoded,
+                left: bytes_max.saturating_sub(position),
+                ending: ending.clone(),
+            }),
             ending,
             charset,
             status: head.status,
             fields,
             is_encoded,
+            length: lengths
+                .payload
+                .filter(|length| !is_encoded && *length <= bytes_max),
+            position,
         })
     }
 
@@ -147,6 +155,17 @@ impl PayloadReader {
     /// Returns whether the payload is stored with a transfer or content coding.
     pub fn is_encoded(&self) -> bool {
         self.is_encoded
+    }
+
+    /// Returns the length of the payload in bytes, as far as the record and its HTTP header state it
+    /// and agree; `None` if it must be read to know. It includes the bytes that were skipped.
+    pub fn length(&self) -> Option<u64> {
+        self.length
+    }
+
+    /// Returns the number of bytes that were skipped when the payload was opened.
+    pub fn position(&self) -> u64 {
+        self.position
     }
 
     /// Returns the character set in the HTTP header or, if there is no HTTP header, in the record
@@ -170,6 +189,81 @@ impl Read for PayloadReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.decoded.read(into)
     }
+}
+
+/// The lengths that the headers state.
+struct Lengths {
+    /// Number of bytes between the HTTP head and the payload. Some servers end the head twice, and
+    /// do not count the second line end in their `Content-Length`.
+    extra: usize,
+    /// Length of the payload as stored; `None` if unknown, or if the headers contradict each other.
+    payload: Option<u64>,
+}
+
+impl Lengths {
+    /// `rest` are the first bytes after the HTTP head.
+    fn of(headers: &Headers, head: &Head, rest: &[u8]) -> Lengths {
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        let block = headers.get("Content-Length").and_then(number);
+        let stored = block.and_then(|block| block.checked_sub(head.length as u64));
+        let Some(declared) = head.content_length.as_deref() else {
+            return Lengths {
+                extra: 0,
+                payload: stored,
+            };
+        };
+        let (declared, second_end) = (number(declared), b"\r\n");
+        let is_counted =
+            |bytes: u64| stored.is_some() && declared == stored.and_then(|n| n.checked_sub(bytes));
+        let is_extra = rest.starts_with(second_end) && !head.chunked;
+        let extra = if is_extra && is_counted(second_end.len() as u64) {
+            second_end.len()
+        } else {
+            0
+        };
+        Lengths {
+            extra,
+            payload: declared.filter(|_| is_counted(extra as u64)),
+        }
+    }
+}
+
+/// Adds the decoders of the codings that the head names and the bytes have.
+fn decoded(
+    stored: impl Read + Send + 'static,
+    head: &Head,
+    bytes_max: u64,
+    ending: &Arc<Ending>,
+) -> io::Result<Box<dyn Read + Send>> {
+    let mut decoded: Box<dyn Read + Send> = if head.chunked {
+        Box::new(Dechunked::new(stored))
+    } else {
+        Box::new(stored)
+    };
+    let codings = head.all_codings();
+    let told = codings
+        .iter()
+        .rev()
+        .filter(|coding| !matches!(coding.as_str(), "identity" | "none"));
+    for coding in told.take(CODINGS_MAX) {
+        // The coding applied last is decoded first.
+        let mut trial = Vec::new();
+        decoded.by_ref().take(TRIAL_BYTES).read_to_end(&mut trial)?;
+        let proven = coding::prove(&trial, coding);
+        let encoded = Cursor::new(trial).chain(decoded);
+        let Some(proven) = proven else {
+            return Ok(Box::new(encoded));
+        };
+        decoded = Box::new(Limited {
+            inner: Lenient {
+                inner: proven.decoder(encoded)?,
+                over: false,
+            },
+            left: bytes_max.saturating_mul(2),
+            ending: ending.clone(),
+        });
+    }
+    Ok(decoded)
 }
 
 /// Reads up to the end of the HTTP head. Returns the bytes read, which may be more, and the head;

@@ -185,3 +185,34 @@ fn text_is_utf8_whatever_it_was() {
     check("", b"", "");
     check("", b"cut \xc3", "cut \u{fffd}");
 }
+
+/// Opens a response whose record declares the length of its block.
+fn declared(fields: &str, payload: &[u8]) -> PayloadReader {
+    let block = response(fields, payload);
+    let mut headers = Headers::new();
+    headers.push("Content-Length", &block.len().to_string());
+    PayloadReader::of_block(Kind::Response, &headers, Cursor::new(block), MANY).unwrap()
+}
+
+#[test]
+fn a_second_line_end_before_the_payload_is_left_out() {
+    for (fields, payload, expected, length) in [
+        ("Content-Length: 4\r\n", "\r\nword", "word", Some(4)),
+        ("Content-Length: 6\r\n", "\r\nword", "\r\nword", Some(6)),
+        ("Content-Length: 5\r\n", "\r\nword", "\r\nword", None),
+        ("Content-Length: x\r\n", "\r\nword", "\r\nword", None),
+        ("", "\r\nword", "\r\nword", Some(6)),
+        (
+            "Content-Length: 4\r\nContent-Encoding: gzip\r\n",
+            "\r\nword",
+            "word",
+            None,
+        ),
+    ] {
+        let mut reader = declared(fields, payload.as_bytes());
+        assert_eq!(reader.length(), length, "{fields:?}");
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, expected, "{fields:?}");
+    }
+}

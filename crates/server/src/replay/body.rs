@@ -142,11 +142,12 @@ impl PlainBody {
         PlainBody::part(payload, 0, u64::MAX, place)
     }
 
-    /// Returns `length` bytes of the payload after the first `skip`.
+    /// Returns `length` bytes of the payload after the first `skip`. Some of these may have been
+    /// skipped when the payload was opened.
     pub(super) fn part(payload: PayloadReader, skip: u64, length: u64, place: Option<Permit>) -> PlainBody {
         PlainBody {
+            skip: skip.saturating_sub(payload.position()),
             payload,
-            skip,
             left: length,
             _permit: place,
         }

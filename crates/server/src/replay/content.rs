@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use extract::PayloadReader;
+use listen::Permit;
 use replay::{Markup, Modifier, Scope};
 use warc::ReadError;
 
@@ -31,11 +32,16 @@ pub(super) struct OpenContent {
 
 /// Opens the content of a capture.
 pub(super) async fn open(state: &State, content: &RecordBody) -> Result<OpenContent, Failure> {
+    open_near(state, content, 0).await
+}
+
+/// Opens the content of a capture near before `offset`.
+async fn open_near(state: &State, content: &RecordBody, offset: u64) -> Result<OpenContent, Failure> {
     let cancel = CancelOnDrop::new();
     let (record, interrupt) = (content.clone(), cancel.0.clone());
     let opened = state
         .archive
-        .blocking(move |source| payload_of(source, &record, &interrupt));
+        .blocking(move |source| payload_of(source, &record, &interrupt, offset));
     let payload = opened
         .await?
         .map_err(|error| record_failure(&content.capture, &error))?;
@@ -56,7 +62,7 @@ pub(super) async fn find_and_open(
             return Ok(None);
         }
         let content = content_of(found.clone())?;
-        payload_of(source, &content, &interrupt)
+        payload_of(source, &content, &interrupt, 0)
             .map(Some)
             .map_err(|error| record_failure(&content.capture, &error))
     });
@@ -65,14 +71,15 @@ pub(super) async fn find_and_open(
     Ok((found.body, opened))
 }
 
-/// Returns the payload of a capture that has one. May block.
-fn payload_of(
+/// Returns the payload of a capture that has one, opened near before `offset`. May block.
+pub(super) fn payload_of(
     source: &dyn Answers,
     content: &RecordBody,
     interrupt: &Interrupt,
+    offset: u64,
 ) -> Result<PayloadReader, RecordError> {
     let opened = archive::open_record(&source.sources(), content, interrupt)?;
-    PayloadReader::open(opened, BYTES_MAX).map_err(|source| cannot_read(content, source))
+    PayloadReader::open_near(opened, BYTES_MAX, offset).map_err(|source| cannot_read(content, source))
 }
 
 fn cannot_read(record: &RecordBody, source: io::Error) -> RecordError {
@@ -241,60 +248,70 @@ async fn plain(
     content: &RecordBody,
     opened: OpenContent,
 ) -> Result<Response, Failure> {
-    let OpenContent { payload, cancel } = opened;
     // Decoders need memory while they run; content that is stored unencoded does not.
-    let place = if payload.is_encoded() {
+    let place = if opened.payload.is_encoded() {
         Some(state.contents.take(request.peer).await)
     } else {
         None
     };
-    let range = request
-        .headers
-        .get(header::RANGE)
-        .and_then(|range| range.to_str().ok());
-    let range = range.filter(|range| !range.contains(','));
-    let mut response = match range {
-        None => {
-            let begun = state
-                .archive
-                .blocking(move |_| stream::prefetch(PlainBody::whole(payload, place)))
-                .await?;
-            Response::new(stream::body_after(state.archive.clone(), begun, cancel, None))
-        }
-        Some(range) => {
-            let whole = state
-                .archive
-                .blocking(move |_| body::length(payload))
-                .await?
-                .map_err(|error| unreadable(content, error))?;
-            match within(range, whole) {
-                Err(unsatisfiable) => return Ok(unsatisfiable),
-                Ok(None) => {
-                    let OpenContent { payload, cancel } = open(state, content).await?;
-                    let whole = PlainBody::whole(payload, place);
-                    Response::new(stream::body(state.archive.clone(), whole, cancel, None))
-                }
-                Ok(Some((first, last))) => {
-                    let OpenContent { payload, cancel } = open(state, content).await?;
-                    let part = PlainBody::part(payload, first, last - first + 1, place);
-                    let mut response = Response::new(stream::body(state.archive.clone(), part, cancel, None));
-                    *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-                    set(
-                        &mut response,
-                        header::CONTENT_RANGE,
-                        &format!("bytes {first}-{last}/{whole}"),
-                    );
-                    set(
-                        &mut response,
-                        header::CONTENT_LENGTH,
-                        &(last - first + 1).to_string(),
-                    );
-                    response
-                }
-            }
-        }
+    let mut response = match request.range() {
+        None => whole(state, opened, place).await?,
+        Some(range) => ranged(state, content, opened, range, place).await?,
     };
     set(&mut response, header::ACCEPT_RANGES, "bytes");
     response.extensions_mut().insert(WithoutShim);
     Ok(response)
+}
+
+async fn whole(state: &State, opened: OpenContent, place: Option<Permit>) -> Result<Response, Failure> {
+    let OpenContent { payload, cancel } = opened;
+    let begun = state
+        .archive
+        .blocking(move |_| stream::prefetch(PlainBody::whole(payload, place)))
+        .await?;
+    let body = stream::body_after(state.archive.clone(), begun, cancel, None);
+    Ok(Response::new(body))
+}
+
+/// Responds with a range, or with everything if the range is not valid.
+async fn ranged(
+    state: &State,
+    content: &RecordBody,
+    opened: OpenContent,
+    range: &str,
+    place: Option<Permit>,
+) -> Result<Response, Failure> {
+    let OpenContent { payload, cancel } = opened;
+    let length = match payload.length() {
+        Some(length) => length,
+        None => state
+            .archive
+            .blocking(move |_| body::length(payload))
+            .await?
+            .map_err(|error| unreadable(content, error))?,
+    };
+    drop(cancel);
+    let (first, last) = match within(range, length) {
+        Err(unsatisfiable) => return Ok(unsatisfiable),
+        Ok(Some(range)) => range,
+        Ok(None) => return whole(state, open(state, content).await?, place).await,
+    };
+    let OpenContent { payload, cancel } = open_near(state, content, first).await?;
+    let part = PlainBody::part(payload, first, last - first + 1, place);
+    let mut response = Response::new(stream::body(state.archive.clone(), part, cancel, None));
+    set_range(&mut response, (first, last), Some(length));
+    Ok(response)
+}
+
+/// Makes a response one of part of the content, from the first to the last byte. The length of the
+/// whole may be unknown.
+pub(super) fn set_range(response: &mut Response, (first, last): (u64, u64), length: Option<u64>) {
+    *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    let length = length.map_or_else(|| "*".to_owned(), |length| length.to_string());
+    set(
+        response,
+        header::CONTENT_RANGE,
+        &format!("bytes {first}-{last}/{length}"),
+    );
+    set(response, header::CONTENT_LENGTH, &(last - first + 1).to_string());
 }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, header};
 use replay::{Address, Modifier, Scripts};
 
 /// A request for a capture.
@@ -16,6 +16,12 @@ pub(super) struct CaptureRequest<'r> {
 }
 
 impl CaptureRequest<'_> {
+    /// Returns the requested range. A request for several ranges gets everything.
+    pub(super) fn range(&self) -> Option<&str> {
+        let range = self.headers.get(header::RANGE)?.to_str().ok()?;
+        (!range.contains(',')).then_some(range)
+    }
+
     /// Returns the form in which the capture is sent. The destination that a browser states comes
     /// before the modifier of the address: scripts request any address, and servers declare their
     /// data as HTML.

@@ -134,6 +134,21 @@ impl OpenRecord {
         self.reader.header_bytes()
     }
 
+    /// Skips up to `bytes` bytes of the block without reading them, if the file is not compressed.
+    /// Returns how many were skipped.
+    pub fn skip(&mut self, bytes: u64) -> u64 {
+        match self.left {
+            BlockLength::Declared(left) if self.reader.frames.is_plain() => {
+                let skipped = bytes.min(left);
+                let position = self.reader.frames.stored().saturating_add(skipped);
+                self.reader.frames.seek_plain(position);
+                self.left = BlockLength::Declared(left - skipped);
+                skipped
+            }
+            _ => 0,
+        }
+    }
+
     fn take(&mut self, into: &mut [u8]) -> Result<usize, ReadError> {
         match self.left {
             BlockLength::Declared(left) => {

@@ -160,10 +160,14 @@ fn check_each(path: &Path) {
     }
 }
 
-/// Checks that the block read piece by piece equals the block read at once.
+/// Checks that the block read piece by piece equals the block read at once, also after a part of
+/// it was skipped.
 fn check_opened(path: &Path, offset: u64, length: u64, body: &[u8]) {
-    let file = std::sync::Arc::new(std::fs::File::open(path).expect("opens"));
-    let mut opened = OpenRecord::open(file, "x", offset, length).expect("a record");
+    let open = || {
+        let file = std::sync::Arc::new(std::fs::File::open(path).expect("opens"));
+        OpenRecord::open(file, "x", offset, length).expect("a record")
+    };
+    let mut opened = open();
     let (mut block, mut piece) = (Vec::new(), [0; 100]);
     loop {
         match opened.read(&mut piece).expect("readable") {
@@ -172,6 +176,12 @@ fn check_opened(path: &Path, offset: u64, length: u64, body: &[u8]) {
         }
     }
     assert_eq!(block, body, "{path:?} at {offset}");
+    let (mut opened, half) = (open(), body.len() / 2);
+    let skipped = opened.skip(half as u64) as usize;
+    assert!([0, half].contains(&skipped), "{path:?} at {offset}");
+    let mut rest = Vec::new();
+    opened.read_to_end(&mut rest).expect("readable");
+    assert_eq!(rest, body[skipped..], "{path:?} at {offset}");
 }
 
 #[test]

@@ -282,3 +282,57 @@ fn a_failure_of_a_get_is_preferred_to_the_answer_of_another_method() {
         check(&answer, 404, &["to GET"]);
     }
 }
+
+#[test]
+fn c43_a_second_line_end_before_the_payload_is_not_sent() {
+    let Some(scene) = field("c43-extra-crlf.warc.gz") else {
+        return;
+    };
+    for (name, begin) in [
+        ("a.pdf", "%PDF-1.4"),
+        ("b.pdf", "%PDF-1.4"),
+        ("t.txt", "plaintextcrlfword"),
+        ("x.xml", "<?xml version=\"1.0\"?><rss"),
+        ("h", "<!doctype html>"),
+    ] {
+        let address = format!("/replay/20200601120001im_/http://c43.example/{name}");
+        let begin = format!("\r\n\r\n{begin}");
+        check(&scene.get(&address, ""), 200, &[&begin]);
+    }
+    let address = "/replay/20200601120001im_/http://c43.example/t.txt";
+    let range = scene.get(address, "Range: bytes=0-4\r\n");
+    check(&range, 206, &["content-range: bytes 0-4/17\r\n", "\r\n\r\nplain"]);
+}
+
+/// The length of a film is known from its headers, and its beginning is skipped.
+#[test]
+fn ranges_are_the_same_however_the_length_is_known() {
+    let film: String = "0123456789".repeat(30_000);
+    for compression in [Compression::Plain, Compression::GZIP] {
+        for length in ["", "Content-Length: 300000\r\n", "Content-Length: 7\r\n"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("film.warc");
+            let mut writer = Writer::create(&path, compression.clone()).expect("a file");
+            let block = format!("HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n{length}\r\n{film}");
+            let draft = Draft::response("http://a.example/film", FIRST_MS, block.into_bytes());
+            writer.write(&draft).expect("a record");
+            writer.finish().expect("written");
+            let scene = Scene::over(load(&[path], None), true);
+            let get = |range: &str| {
+                let range = format!("Range: bytes={range}\r\n");
+                scene.get("/replay/20140126200624im_/http://a.example/film", &range)
+            };
+            for (range, whole, bytes) in [
+                ("3-5", "bytes 3-5/300000", "345"),
+                ("200001-200003", "bytes 200001-200003/300000", "123"),
+                ("-2", "bytes 299998-299999/300000", "89"),
+                ("299999-", "bytes 299999-299999/300000", "9"),
+            ] {
+                let answer = get(range);
+                check(&answer, 206, &[whole]);
+                assert!(answer.ends_with(&format!("\r\n\r\n{bytes}")), "{answer}");
+            }
+            check(&get("300000-"), 416, &["bytes */300000"]);
+        }
+    }
+}
