@@ -8,6 +8,7 @@ use url::Url;
 
 use super::content::{self, ContentForm, OpenContent};
 use super::headers::{media, redirect, status_of, take_over};
+use super::partial::{self, PartRange};
 use super::redirects::{self, RedirectEnd};
 use super::request::CaptureRequest;
 use crate::failure::{Code, Failure};
@@ -54,9 +55,11 @@ pub(super) async fn respond(
         return Err(Failure::not_found(format!("{} is not a web URL", capture.url)));
     };
     let scope = Scope::new(&capture.timestamp, url).with_key(request.key);
+    let part = part_of(&opened);
     let shown = ContentForm::of(request.modifier(), &fields, &record.capture);
     let mut response = content::answer(state, request, &record, opened, scope.clone(), shown).await?;
-    if response.status() == StatusCode::OK {
+    let is_all = response.status() == StatusCode::OK;
+    if is_all {
         *response.status_mut() = status;
     }
     let headers = response.headers_mut();
@@ -64,6 +67,9 @@ pub(super) async fn respond(
         .entry(header::CONTENT_TYPE)
         .or_insert(media(&fields, &record.capture));
     take_over(headers, &fields, &scope, request.address.modifier);
+    if let Some(part) = part.filter(|_| is_all && !headers.contains_key(partial::PART)) {
+        headers.insert(partial::PART, part);
+    }
     if let Some(rule) = fuzzy.and_then(|rule| HeaderValue::from_str(&rule).ok()) {
         headers.insert(FUZZY, rule);
     }
@@ -72,6 +78,18 @@ pub(super) async fn respond(
         .and_then(|place| place.main_origin(request.headers));
     super::frame::memento(headers, &capture, first.as_deref());
     Ok(response)
+}
+
+/// Returns which part of its URL a content is; `None` if it is the whole.
+fn part_of(opened: &OpenContent) -> Option<HeaderValue> {
+    if opened.payload.status() != StatusCode::PARTIAL_CONTENT.as_u16() {
+        return None;
+    }
+    match PartRange::of(&opened.payload) {
+        Some(part) if part.is_whole() => None,
+        Some(part) => HeaderValue::try_from(part.text()).ok(),
+        None => Some(HeaderValue::from_static("unknown")),
+    }
 }
 
 /// Returns the refusal of a request for a service worker, which would intercept requests between

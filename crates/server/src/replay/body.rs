@@ -154,6 +154,13 @@ impl PlainBody {
     }
 }
 
+impl PlainBody {
+    /// Returns whether all bytes of a part were returned.
+    pub(super) fn is_complete(&self) -> bool {
+        self.left == 0
+    }
+}
+
 impl BodySource for PlainBody {
     fn next(&mut self) -> io::Result<Option<Bytes>> {
         let mut piece = read_piece(&mut self.payload)?;

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 
 use archive::question::{Answer, CaptureKind, CdxRow, Record, RecordBody};
 use archive::{AskError, ErrorCode, Interrupt, open_record};
+use axum::http::StatusCode;
 use extract::PayloadReader;
 use replay::{Modifier, Reference, References, Role, Scope, Scripts};
 use serde::Serialize;
@@ -23,6 +24,7 @@ use url::Url;
 use super::body::{self, PageBody};
 use super::content::ContentForm;
 use super::headers::{redirect, status_of};
+use super::partial::HeldBytes;
 use crate::answers::Answers;
 use crate::stream::BodySource as _;
 
@@ -93,6 +95,9 @@ pub struct FoundPart {
     /// Method of the request that the capture answers, if it is known and not GET.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
+    /// The bytes that were captured, in the form of `Content-Range`, if they are not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
 }
 
 impl CheckedPage {
@@ -332,6 +337,16 @@ impl Check<'_> {
         Ok(references)
     }
 
+    /// Returns the bytes that captures have of a part of which only a part was captured.
+    fn part(&self, found: &RecordBody) -> Option<String> {
+        let content = content_of(found);
+        if content.capture.status != StatusCode::PARTIAL_CONTENT.as_u16() {
+            return None;
+        }
+        let held = HeldBytes::find(self.source, content, None, &Interrupt::new());
+        held.ok().flatten()?.part()
+    }
+
     fn found_part(&self, found: &RecordBody) -> FoundPart {
         let seconds = |digits: &str| format::date::ms_of_digits(digits).div_euclid(1000);
         FoundPart {
@@ -339,6 +354,7 @@ impl Check<'_> {
             seconds_away: seconds(&found.capture.timestamp) - seconds(&self.timestamp),
             status: found.capture.status,
             fuzzy: found.fuzzy.clone(),
+            part: self.part(found),
             method: Some(found.capture.method.clone())
                 .filter(|method| !matches!(method.as_str(), "" | "GET")),
         }

@@ -14,6 +14,7 @@ use warc::ReadError;
 
 use super::body::{self, BYTES_MAX, PageBody, PlainBody};
 use super::headers::{field, media, set};
+use super::partial::{self, PartRange};
 use super::policy::WithoutShim;
 use super::request::CaptureRequest;
 use crate::answers::Answers;
@@ -248,6 +249,9 @@ async fn plain(
     content: &RecordBody,
     opened: OpenContent,
 ) -> Result<Response, Failure> {
+    if PartRange::of(&opened.payload).is_some_and(|part| !part.is_whole()) {
+        return partial::answer(state, request, content).await;
+    }
     // Decoders need memory while they run; content that is stored unencoded does not.
     let place = if opened.payload.is_encoded() {
         Some(state.contents.take(request.peer).await)

@@ -22,6 +22,7 @@ mod content;
 mod find;
 mod frame;
 mod headers;
+mod partial;
 mod policy;
 mod port;
 mod posted;

@@ -184,7 +184,8 @@ fn first_like(
         })
 }
 
-fn record_of(source: &dyn Answers, row: &CdxRow) -> Option<RecordBody> {
+/// Returns the record of a capture in a list.
+pub(super) fn record_of(source: &dyn Answers, row: &CdxRow) -> Option<RecordBody> {
     let question = Question::Record(Record {
         url: row.url.clone(),
         at: None,

@@ -148,7 +148,8 @@ fn part_table(shown: &[&CheckedPart]) -> Table {
 /// Returns in which ways a capture is not exactly what the page requests.
 fn differences(found: &FoundPart) -> String {
     let answers = found.method.as_ref().map(|method| format!("answer to {method}"));
-    let differences = [found.fuzzy.clone(), answers];
+    let part = found.part.as_ref().map(|bytes| format!("part: {bytes}"));
+    let differences = [found.fuzzy.clone(), answers, part];
     let differences: Vec<String> = differences.into_iter().flatten().collect();
     match differences.as_slice() {
         [] => String::new(),

@@ -336,3 +336,93 @@ fn ranges_are_the_same_however_the_length_is_known() {
         }
     }
 }
+
+/// Returns a capture of bytes of a film of 100 bytes, `0123456789` ten times.
+fn part(first: usize, end: usize, etag: &str) -> String {
+    let film = "0123456789".repeat(10);
+    format!(
+        "HTTP/1.1 206 Partial Content\r\nContent-Type: video/mp4\r\nContent-Range: bytes {first}-{}/100\r\n{etag}Content-Length: {}\r\n\r\n{}",
+        end - 1,
+        end - first,
+        &film[first..end]
+    )
+}
+
+#[test]
+fn parts_are_answered_for_what_they_hold_and_put_together() {
+    let (start, end, gap) = (part(0, 60, ""), part(40, 100, ""), part(20, 30, ""));
+    let other = part(30, 100, "ETag: \"b\"\r\n");
+    let marked = part(20, 30, "ETag: \"a\"\r\n");
+    let scene = Scene::of(&[
+        ("http://a.example/both", 0, &start),
+        ("http://a.example/both", 5, &end),
+        ("http://a.example/gap", 0, &gap),
+        ("http://a.example/versions", 0, &marked),
+        ("http://a.example/versions", 5, &other),
+    ]);
+    let get = |name: &str, headers: &str| {
+        scene.get(
+            &format!("/replay/20140126200624im_/http://a.example/{name}"),
+            headers,
+        )
+    };
+    let film = "0123456789".repeat(10);
+    // Everything.
+    check(&get("both", ""), 200, &["weft-part: joined\r\n", &film]);
+    for (range, content_range, bytes) in [
+        ("0-", "bytes 0-99/100", film.as_str()),
+        ("55-64", "bytes 55-64/100", "5678901234"),
+        ("-5", "bytes 95-99/100", "56789"),
+    ] {
+        let answer = get("both", &format!("Range: bytes={range}\r\n"));
+        check(&answer, 206, &[content_range]);
+        assert!(answer.ends_with(&format!("\r\n\r\n{bytes}")), "{answer}");
+    }
+    // One part, and parts of two versions.
+    check(
+        &get("gap", ""),
+        200,
+        &["weft-part: bytes 20-29/100\r\n", "\r\n\r\n0123456789"],
+    );
+    for name in ["gap", "versions"] {
+        check(
+            &get(name, "Range: bytes=25-49\r\n"),
+            206,
+            &["bytes 25-29/100", "\r\n\r\n56789"],
+        );
+        check(&get(name, "Range: bytes=0-9\r\n"), 416, &[]);
+    }
+}
+
+#[test]
+fn the_whole_is_preferred_to_a_part() {
+    let whole = format!("Content-Type: video/mp4\r\n\r\n{}", "9876543210".repeat(10));
+    let scene = Scene::of(&[
+        ("http://a.example/film", 0, &part(0, 10, "")),
+        ("http://a.example/film", 86_400, &whole),
+    ]);
+    let path = "/replay/20140126200624im_/http://a.example/film";
+    let answer = scene.get(path, "Range: bytes=90-91\r\n");
+    check(&answer, 206, &["bytes 90-91/100", "\r\n\r\n98"]);
+    let answer = scene.get(path, "");
+    check(&answer, 200, &["9876543210"]);
+    assert!(!answer.contains("weft-part"), "{answer}");
+}
+
+#[test]
+fn what_replaces_a_part_of_a_page_is_named_in_its_check() {
+    let page = format!("{HTML}<img src=/a.png><img src=/b.png>");
+    let scene = Scene::of(&[
+        ("http://a.example/", 0, &page),
+        ("http://a.example/a.png", 0, &part(0, 60, "")),
+        ("http://a.example/a.png", 1, &part(60, 100, "")),
+        ("http://a.example/b.png", 0, &part(0, 60, "")),
+    ]);
+    let checked = server::check_page(&scene.loaded.archive, "http://a.example/", None, &mut |_| true);
+    let parts = checked.expect("a page").parts;
+    let parts: Vec<_> = parts
+        .iter()
+        .map(|part| part.found.as_ref().and_then(|found| found.part.as_deref()))
+        .collect();
+    assert_eq!(parts, [None, Some("bytes 0-59/100")]);
+}
