@@ -13,6 +13,9 @@ use crate::state::State;
 /// Maximum number of captures near the time that are searched for one that can be shown.
 const NEAR_MAX: usize = 50;
 
+/// Maximum number of these whose records are located. A revisit may have no original.
+const LOCATED_MAX: usize = 5;
+
 /// Returns whether a capture has original content to show. Text and metadata derived from other
 /// captures do not count.
 pub(crate) fn can_replay(kind: CaptureKind) -> bool {
@@ -91,10 +94,14 @@ async fn shown(archive: &ArchiveClient, found: RecordBody) -> Result<RecordBody,
         return Ok(found);
     }
     let RecordBody { capture, fuzzy, .. } = found;
-    let found = near(archive, &capture.url, &capture.timestamp, |row| {
-        can_replay(row.kind)
-    })
-    .await?;
+    let (url, time) = (&capture.url, &capture.timestamp);
+    let of_get = near(archive, url, time, |row| can_replay(row.kind) && is_of_get(row)).await;
+    let found = match of_get {
+        Err(failure) if failure.status == StatusCode::NOT_FOUND => {
+            near(archive, url, time, |row| can_replay(row.kind)).await?
+        }
+        found => found?,
+    };
     Ok(RecordBody { fuzzy, ..found })
 }
 
@@ -106,11 +113,16 @@ pub(super) async fn beyond_redirect(
     time: &str,
 ) -> Result<RecordBody, Failure> {
     near(archive, url, time, |row| {
-        can_replay(row.kind) && !(300..400).contains(&row.status)
+        can_replay(row.kind) && is_of_get(row) && !(300..400).contains(&row.status)
     })
     .await
 }
 
+fn is_of_get(row: &CdxRow) -> bool {
+    matches!(row.method.as_str(), "" | "GET")
+}
+
+/// Returns the nearest capture that `is_wanted` and has content.
 async fn near(
     archive: &ArchiveClient,
     url: &str,
@@ -126,9 +138,13 @@ async fn near(
         ..CdxQuestion::default()
     };
     let rows = archive.ask(question).await?.body.rows;
-    let Some(row) = rows.iter().find(|row| is_wanted(row)) else {
-        return Err(Failure::not_found(format!("no capture of {url} can be shown")));
-    };
-    let (_, found) = record::locate(archive, url.to_owned(), None, Some(row.name())).await?;
-    Ok(found)
+    let wanted = rows.iter().filter(|row| is_wanted(row)).take(LOCATED_MAX);
+    let names: Vec<String> = wanted.map(CdxRow::name).collect();
+    for name in names {
+        let (_, found) = record::locate(archive, url.to_owned(), None, Some(name)).await?;
+        if found.capture.kind != CaptureKind::Revisit || found.original.is_some() {
+            return Ok(found);
+        }
+    }
+    Err(Failure::not_found(format!("no capture of {url} can be shown")))
 }

@@ -254,21 +254,14 @@ fn c65_a_get_does_not_get_the_answer_of_a_post() {
     check(&posted, 200, &["thanks posted"]);
 }
 
-/// The failure is what a GET was answered with.
-#[test]
-fn a_failure_of_a_get_is_preferred_to_the_answer_of_another_method() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("methods.warc.gz");
+/// Writes responses of one URL, each followed by its request: seconds after the first, the method,
+/// and the status with the header.
+fn exchanges(folder: &Path, url: &str, exchanges: &[(i64, &str, &str)]) -> PathBuf {
+    let path = folder.join("methods.warc.gz");
     let mut writer = Writer::create(&path, Compression::GZIP).expect("a file");
-    let url = "http://a.example/x";
-    for (seconds, method, status) in [
-        (0, "GET", "404 Not Found"),
-        (60, "POST", "200 OK"),
-        (61, "HEAD", "200 OK"),
-        (62, "OPTIONS", "200 OK"),
-    ] {
+    for (seconds, method, head) in exchanges {
         let time_ms = FIRST_MS + 1000 * seconds;
-        let answer = format!("HTTP/1.1 {status}\r\nContent-Type: text/plain\r\n\r\nto {method}");
+        let answer = format!("HTTP/1.1 {head}\r\nContent-Type: text/plain\r\n\r\nto {method}");
         let asked = format!("{method} /x HTTP/1.1\r\nHost: a.example\r\n\r\n");
         let answer = Draft::response(url, time_ms, answer.into_bytes());
         writer.write(&answer).expect("a record");
@@ -276,11 +269,46 @@ fn a_failure_of_a_get_is_preferred_to_the_answer_of_another_method() {
         writer.write(&asked).expect("a record");
     }
     writer.finish().expect("written");
-    let scene = Scene::over(load(&[path], None), true);
+    path
+}
+
+/// The failure is what a GET was answered with.
+#[test]
+fn a_failure_of_a_get_is_preferred_to_the_answer_of_another_method() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = "http://a.example/x";
+    let file = exchanges(
+        folder.path(),
+        url,
+        &[
+            (0, "GET", "404 Not Found"),
+            (60, "POST", "200 OK"),
+            (61, "HEAD", "200 OK"),
+            (62, "OPTIONS", "200 OK"),
+        ],
+    );
+    let scene = Scene::over(load(&[file], None), true);
     for time in ["20140126200624", "2030", ""] {
         let answer = scene.get(&format!("/replay/{time}im_/{url}"), "");
         check(&answer, 404, &["to GET"]);
     }
+}
+
+#[test]
+fn a_redirect_of_a_get_is_not_replaced_by_the_answer_of_a_post() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = "http://a.example/x";
+    let file = exchanges(
+        folder.path(),
+        url,
+        &[
+            (0, "GET", "302 Found\r\nLocation: https://a.example/x"),
+            (60, "POST", "200 OK"),
+        ],
+    );
+    let scene = Scene::over(load(&[file], None), true);
+    let answer = scene.get(&format!("/replay/20140126200624mp_/{url}"), "");
+    check(&answer, 508, &[url]);
 }
 
 #[test]
