@@ -60,9 +60,8 @@ impl PayloadReader {
         PayloadReader::open_near(record, bytes_max, 0)
     }
 
-    /// Like [`PayloadReader::open`], but skips up to `offset` bytes of the payload, as far as they
-    /// need not be read ([`PayloadReader::position`]): if it has no codings, and its file is not
-    /// compressed.
+    /// Like [`PayloadReader::open`], but skips `offset` bytes of the payload if it has no codings
+    /// ([`PayloadReader::position`]). In an uncompressed file they are not read.
     ///
     /// # Errors
     /// The error of the input, if its beginning cannot be read.
@@ -82,14 +81,14 @@ impl PayloadReader {
         block: impl Read + Send + 'static,
         bytes_max: u64,
     ) -> io::Result<PayloadReader> {
-        PayloadReader::of_parts((kind, headers), block, bytes_max, (0, |_: &mut _, _| 0))
+        PayloadReader::of_parts((kind, headers), block, bytes_max, (0, |_: &mut _, _| Ok(0)))
     }
 
     fn of_parts<R: Read + Send + 'static>(
         (kind, headers): (Kind, &Headers),
         block: R,
         bytes_max: u64,
-        (offset, skip): (u64, impl FnOnce(&mut R, u64) -> u64),
+        (offset, skip): (u64, impl FnOnce(&mut R, u64) -> io::Result<u64>),
     ) -> io::Result<PayloadReader> {
         let ending = Arc::new(Ending::default());
         let mut block = Limited {
@@ -117,7 +116,7 @@ impl PayloadReader {
             rest.drain(..of_start);
             position = of_start as u64;
             if rest.is_empty() {
-                let skipped = skip(&mut block.inner.inner, offset - position);
+                let skipped = skip(&mut block.inner.inner, offset - position)?;
                 block.left = block.left.saturating_sub(skipped);
                 position += skipped;
             }

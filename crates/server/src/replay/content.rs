@@ -36,7 +36,7 @@ pub(super) async fn open(state: &State, content: &RecordBody) -> Result<OpenCont
     open_near(state, content, 0).await
 }
 
-/// Opens the content of a capture near before `offset`.
+/// Opens the content of a capture, from `offset` on if it has no codings.
 async fn open_near(state: &State, content: &RecordBody, offset: u64) -> Result<OpenContent, Failure> {
     let cancel = CancelOnDrop::new();
     let (record, interrupt) = (content.clone(), cancel.0.clone());
@@ -72,7 +72,7 @@ pub(super) async fn find_and_open(
     Ok((found.body, opened))
 }
 
-/// Returns the payload of a capture that has one, opened near before `offset`. May block.
+/// Returns the payload of a capture that has one, from `offset` on if it has no codings. May block.
 pub(super) fn payload_of(
     source: &dyn Answers,
     content: &RecordBody,

@@ -134,19 +134,40 @@ impl OpenRecord {
         self.reader.header_bytes()
     }
 
-    /// Skips up to `bytes` bytes of the block without reading them, if the file is not compressed.
-    /// Returns how many were skipped.
-    pub fn skip(&mut self, bytes: u64) -> u64 {
-        match self.left {
-            BlockLength::Declared(left) if self.reader.frames.is_plain() => {
-                let skipped = bytes.min(left);
-                let position = self.reader.frames.stored().saturating_add(skipped);
-                self.reader.frames.seek_plain(position);
-                self.left = BlockLength::Declared(left - skipped);
-                skipped
+    /// Skips up to `bytes` bytes of the block. In an uncompressed file they are not read, otherwise
+    /// they are decoded but not copied. Returns how many were skipped: fewer at the end of the
+    /// block, and none if the record declares no length.
+    ///
+    /// # Errors
+    /// The error of the input.
+    pub fn skip(&mut self, bytes: u64) -> io::Result<u64> {
+        let BlockLength::Declared(left) = self.left else {
+            return Ok(0);
+        };
+        let wanted = bytes.min(left);
+        let skipped = if self.reader.frames.is_plain() {
+            let position = self.reader.frames.stored().saturating_add(wanted);
+            self.reader.frames.seek_plain(position);
+            wanted
+        } else {
+            self.skip_across(wanted).map_err(io_error)?
+        };
+        self.left = BlockLength::Declared(left - skipped);
+        Ok(skipped)
+    }
+
+    /// Skips bytes of this frame, and of the next ones if the block continues there.
+    fn skip_across(&mut self, bytes: u64) -> Result<u64, ReadError> {
+        let mut skipped = 0;
+        while skipped < bytes {
+            let wanted = usize::try_from(bytes - skipped).unwrap_or(usize::MAX);
+            let taken = self.reader.frames.consume_with(wanted, |_| ())?;
+            if taken == 0 && !self.continues()? {
+                break;
             }
-            _ => 0,
+            skipped += taken as u64;
         }
+        Ok(skipped)
     }
 
     fn take(&mut self, into: &mut [u8]) -> Result<usize, ReadError> {
@@ -227,10 +248,14 @@ impl OpenRecord {
 impl Read for OpenRecord {
     /// Errors of the input keep their kind.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.take(into).map_err(|error| match error {
-            ReadError::Io { source, .. } => source,
-            error => io::Error::other(error),
-        })
+        self.take(into).map_err(io_error)
+    }
+}
+
+fn io_error(error: ReadError) -> io::Error {
+    match error {
+        ReadError::Io { source, .. } => source,
+        error => io::Error::other(error),
     }
 }
 
