@@ -107,6 +107,8 @@ fn an_answer_without_content_or_with_a_part_displaces_no_page() {
     for later in [
         of("200 OK", ""),
         of("200 OK\r\nTransfer-Encoding: chunked", "0\r\n\r\n"),
+        of("200 OK\r\nRefresh: 30", ""),
+        of("200 OK\r\nRefresh: 0; url=https://www.a.org/", ""),
         of("204 No Content", ""),
         of("205 Reset Content", ""),
         of("304 Not Modified", ""),
@@ -212,6 +214,43 @@ fn a_response_of_status_304_leaves_the_page() {
     let page = page(&archive, "http://c71.example/");
     assert!(page.is_page && page.title == "Page of 304" && page.links == 1);
     assert_eq!(page.last_seen.as_deref(), Some("2020-02-01T00:00:00.000Z"));
+}
+
+/// Pages without content have one digest. A revisit with it does not get the links of another page.
+#[test]
+fn a_page_without_content_that_refreshes_is_a_version() {
+    let root = tempfile::tempdir().unwrap();
+    let moved = answer("a", URL, FIRST, "200 OK\r\nRefresh: 0; url=http://c.org/", "");
+    let digest = "WARC-Payload-Digest: sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ\r\n";
+    let same = record(
+        "revisit",
+        "b",
+        "http://b.org/",
+        LATER,
+        digest,
+        "HTTP/1.1 200 OK\r\n\r\n",
+    );
+    let inputs = vec![data::write(root.path(), "x", &format!("{moved}{same}"))];
+    let archive = own(&root.path().join("archive"));
+    load(
+        &archive,
+        &LoadRequest {
+            inputs,
+            ..LoadRequest::default()
+        },
+    );
+    let moved = page(&archive, URL);
+    assert_eq!((moved.is_page, moved.links), (true, 1));
+    let same = page(&archive, "http://b.org/");
+    assert!(same.captured && !same.is_page);
+    // The same with the file of another crawler.
+    let Some((_root, archive)) = field(&["field/c04-refresh-header.warc.gz"]) else {
+        return;
+    };
+    for url in ["http://c04.example/", "http://c04b.example/"] {
+        let page = page(&archive, url);
+        assert_eq!((page.is_page, page.links), (true, 1), "{url}");
+    }
 }
 
 #[test]
