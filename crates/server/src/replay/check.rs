@@ -272,8 +272,8 @@ impl Check<'_> {
                 Err(error) => return Err(error),
             };
             self.captures.push(found.capture.clone());
-            let content = content_of(&found);
-            if found.capture.kind == CaptureKind::Revisit && content.capture.kind == CaptureKind::Revisit {
+            let content = &content_of(&found).capture;
+            if content.kind == CaptureKind::Revisit || content.status == 304 {
                 // It says only that there was content, and the content is not here.
                 return Ok(None);
             }

@@ -442,19 +442,27 @@ fn the_whole_is_preferred_to_a_part() {
 }
 
 #[test]
-fn what_replaces_a_part_of_a_page_is_named_in_its_check() {
-    let page = format!("{HTML}<img src=/a.png><img src=/b.png>");
+fn the_check_of_a_page_names_parts_of_which_not_all_was_captured() {
+    let page = format!("{HTML}<img src=/a.png><img src=/b.png><img src=/c.png>");
     let scene = Scene::of(&[
         ("http://a.example/", 0, &page),
         ("http://a.example/a.png", 0, &part(0, 60, "")),
         ("http://a.example/a.png", 1, &part(60, 100, "")),
         ("http://a.example/b.png", 0, &part(0, 60, "")),
+        (
+            "http://a.example/c.png",
+            0,
+            "HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n",
+        ),
     ]);
     let checked = server::check_page(&scene.loaded.archive, "http://a.example/", None, &mut |_| true);
-    let parts = checked.expect("a page").parts;
-    let parts: Vec<_> = parts
+    let checked = checked.expect("a page");
+    let missing: Vec<_> = checked.missing().map(|part| part.url.as_str()).collect();
+    assert_eq!(missing, ["http://a.example/c.png"]);
+    let parts: Vec<_> = checked
+        .parts
         .iter()
         .map(|part| part.found.as_ref().and_then(|found| found.part.as_deref()))
         .collect();
-    assert_eq!(parts, [None, Some("bytes 0-59/100")]);
+    assert_eq!(parts, [None, Some("bytes 0-59/100"), None]);
 }
