@@ -197,7 +197,7 @@ pub(super) fn record_of(source: &dyn Answers, row: &CdxRow) -> Option<RecordBody
     Some(answer.body)
 }
 
-/// A body as it is compared with another.
+/// The body of a request, in the form in which two are compared.
 #[derive(Debug, PartialEq)]
 enum ComparedBody {
     /// JSON. The order of keys and white space do not matter.
