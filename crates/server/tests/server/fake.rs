@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use access::Groups;
 use archive::question::{
-    AccessScopeBody, Answer, Body, CdxBlocksBody, CdxBody, CollectionRow, CollectionsBody, GraphEdge,
-    GraphPartBody, Question, SearchBody, ThumbnailBody,
+    AccessScopeBody, Answer, Body, CdxBlocksBody, CdxBody, GraphEdge, GraphPartBody, Question, SearchBody,
+    ThumbnailBody,
 };
 use archive::{AskError, ErrorCode};
 use axum::Router;
