@@ -176,7 +176,7 @@ fn documents_with(
         ..Ranking::default()
     };
     let compiler = Compiler::new(view, visible_view, parsed, Versions::Current, ranking);
-    let query = compiler.compile(parsed, Mode::All)?;
+    let query = compiler.compile(parsed, Mode::Enough)?;
     let visible = &visible_view.visible;
     let bits = view.searcher.search(&query, &DocBits { visible })?;
     Ok(bits.into_iter().map(Some).collect())

@@ -121,16 +121,117 @@ fn titles_and_in_links_come_first() {
     assert_eq!(names(&ask(&index, "root zone", 10))[0], "linked");
 }
 
+/// Words are wanted: of two both are needed, of more a share of their weight. Words of no page are
+/// not counted, and results say what they lack.
 #[test]
-fn most_words_where_all_find_nothing() {
+fn pages_with_enough_of_the_words_are_found() {
     let dir = tempfile::tempdir().unwrap();
     let index = library(dir.path());
-    let results = ask(&index, "root database gare", 10);
-    assert_eq!(names(&results), ["root"]);
-    assert_eq!(results.notes.len(), 1);
-    let results = ask(&index, "cafe nothingofthis", 10);
-    assert_eq!(names(&results), ["cafe"]);
-    assert_eq!(ask(&index, "nothing ofthis", 10).notes.len(), 0);
+    let check = |query: &str, expected: &[(&str, &str)]| {
+        let results = ask(&index, query, 10);
+        let missing: Vec<String> = results.hits.iter().map(|hit| hit.missing.join(" ")).collect();
+        let found = names(&results).into_iter().zip(&missing);
+        let mut found: Vec<(&str, &str)> = found.map(|(name, missing)| (name, missing.as_str())).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{query}");
+        assert_eq!(
+            (results.total, results.notes.len()),
+            (expected.len() as u64, 0),
+            "{query}"
+        );
+    };
+    check("root database gare", &[("root", "gare")]);
+    check("cafe nothingofthis", &[("cafe", "nothingofthis")]);
+    check("nothing ofthis", &[]);
+    // `root` alone weighs too little.
+    let cafe = ("cafe", "root iana database");
+    check("root iana database gare", &[cafe, ("root", "gare")]);
+    check("+root iana database gare", &[("root", "gare")]);
+    check("iana AND database gare cafe", &[("root", "gare cafe")]);
+    check("iana database gare cafe -root", &[("cafe", "iana database")]);
+    // Function words of the page's language are neither needed nor missed.
+    check("the database of iana", &[("root", "")]);
+    check("when is the database", &[("root", "")]);
+    check("the", &[("root", ""), ("zone", "")]);
+}
+
+/// Pages with all words come before any other, even before a page that repeats the weightiest.
+#[test]
+fn pages_with_all_words_come_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = library(dir.path());
+    let filler = "filler ".repeat(300);
+    let all = page("all", "", &format!("iana {filler} database {filler} gare"));
+    let many = page("many", "Database gare", &"database gare ".repeat(20));
+    index.apply(2, [all, many].map(upsert)).unwrap();
+    index.flush().unwrap();
+    let results = ask(&index, "iana database gare", 10);
+    assert_eq!(names(&results)[..2], ["all", "many"]);
+    assert_eq!(results.hits[1].missing, ["iana"]);
+}
+
+#[test]
+fn one_word_is_enough_where_no_page_has_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = library(dir.path());
+    let results = ask(&index, "cafe database", 10);
+    assert_eq!(names(&results), ["cafe", "root"]);
+    let kinds: Vec<NoteKind> = results.notes.iter().map(|note| note.kind).collect();
+    assert_eq!(kinds, [NoteKind::FewOfTheWords]);
+    assert_eq!(ask(&index, "+cafe +database", 10).total, 0);
+    assert_eq!(ask(&index, "\"cafe\" database", 10).total, 1);
+}
+
+/// Hidden pages change neither what matches nor what is missing, whether or not the rules are
+/// strict: words are weighed among the pages that the caller sees.
+#[test]
+fn hidden_pages_do_not_change_what_matches() {
+    let (dir, plain_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (index, plain) = (library(dir.path()), library(plain_dir.path()));
+    let hidden = ["gare iana", "gare nowhere", "database", "gare"]
+        .iter()
+        .enumerate();
+    let hidden = hidden.map(|(number, text)| Document {
+        collection: "hidden".to_owned(),
+        ..page(&format!("hidden{number}"), "", text)
+    });
+    index.apply(2, hidden.map(upsert)).unwrap();
+    index.flush().unwrap();
+    let rule = AccessRule {
+        access: Access::Deny,
+        condition: Condition {
+            collection: Some("hidden".to_owned()),
+            ..Condition::default()
+        },
+        ..AccessRule::default()
+    };
+    for strict in [true, false] {
+        let rules = AccessRules {
+            default: Access::Allow,
+            strict,
+            rules: vec![rule.clone()],
+        };
+        let sight = rules.filter_for(&Groups::public(), 0).unwrap();
+        for text in [
+            "root gare nowhere",
+            "gare nowhere",
+            "iana gare zone",
+            "root zone iana gare",
+        ] {
+            let query = Query {
+                text: text.to_owned(),
+                limit: 10,
+                ..Query::default()
+            };
+            let found = |index: &SearchIndex| {
+                let mut found = index.search(&query, &sight, &|_| None).unwrap();
+                found.hits.sort_by(|a, b| a.url_key.cmp(&b.url_key));
+                let hits = found.hits.into_iter().map(|hit| (hit.url_key, hit.missing));
+                (found.total, found.notes, hits.collect::<Vec<_>>())
+            };
+            assert_eq!(found(&index), found(&plain), "{text}, strict: {strict}");
+        }
+    }
 }
 
 #[test]
@@ -253,7 +354,7 @@ fn explained_scores_add_up() {
         for hit in &results.hits {
             let parts = hit.explanation.as_ref().unwrap();
             let score = |part: &str| parts[part]["score"].as_f64().unwrap();
-            let sum = score("bm25") + score("near") + score("prior");
+            let sum = score("bm25") + score("all_words") + score("near") + score("prior");
             assert_eq!(sum, hit.score, "{text}: {parts}");
         }
     }

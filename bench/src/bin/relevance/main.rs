@@ -1,8 +1,9 @@
-//! Ranking quality, part by part: judged queries (CACM), compared with published figures of
-//! Anserini, and searches for pages by the anchor texts of links to them.
+//! Ranking quality: judged queries as users type them, compared with plain BM25, and searches for
+//! pages by the anchor texts of links to them.
 //!
-//! `cargo run --release -p bench --bin relevance -- [--data ../shared/data]` prints one table. Each
-//! row uses one more part of the ranking than the row before it. A known item is a page of a crawl
+//! `cargo run --release -p bench --bin relevance -- [--data ../shared/data]` prints a table of
+//! collections, and one of the parts of the ranking. Each row of the latter uses one more part than
+//! the row before it. A known item is a page of a crawl
 //! that another of its pages links to: the query is the anchor's text, and the page should come
 //! first. When anchors are searched, the query's own anchor must not be among them. So anchors are
 //! divided into five parts, and the queries of a part are sent to an index without the anchors of
@@ -18,9 +19,11 @@ use search::{Change, Document, Query, Ranking, SearchIndex, Settings};
 
 #[path = "../../../../crates/search/src/cacm/collection.rs"]
 mod collection;
+mod judged;
 mod known_items;
 
-use collection::{Collection, DEPTH, Quality};
+use collection::{DEPTH, Quality};
+use judged::{Judged, Plain};
 use known_items::{Crawls, Found, PARTS, part_of};
 
 /// Measures relevance.
@@ -115,6 +118,16 @@ const ROWS: [Row; 7] = [
     },
 ];
 
+/// The ranking that users get.
+const ALL_PARTS: Row = Row {
+    name: "all parts",
+    title: true,
+    url: true,
+    language: true,
+    near: true,
+    anchors: Anchors::All,
+};
+
 impl Row {
     /// Returns a page with the fields that this row uses.
     fn page(&self, page: &Document) -> Document {
@@ -127,12 +140,11 @@ impl Row {
         }
     }
 
-    fn ranking(&self, any_word: bool) -> Ranking {
+    fn ranking(&self) -> Ranking {
         Ranking {
             stems: self.language,
             near: self.near,
             anchors: self.anchors != Anchors::None,
-            any_word,
         }
     }
 }
@@ -143,14 +155,12 @@ fn main() -> anyhow::Result<()> {
         println!("{} is missing: relevance is not measured", args.data.display());
         return Ok(());
     }
-    let cacm = Collection::read(&args.data).context("read the CACM collection")?;
-    let abstracts: Vec<Document> = cacm.abstracts.iter().map(abstract_page).collect();
+    let collections = judged::read_all(&args.data)?;
+    print_collections(&collections)?;
     let crawls = Crawls::read(&args.data.join("crawls"))?;
     ensure!(!crawls.items.is_empty(), "no crawl has links between its pages");
     println!(
-        "{} judged queries over {} abstracts; {} known items among {} pages of {} crawls",
-        cacm.queries(),
-        abstracts.len(),
+        "\n{} known items among {} pages of {} crawls",
         crawls.items.len(),
         crawls.len(),
         crawls.files
@@ -158,7 +168,7 @@ fn main() -> anyhow::Result<()> {
     println!("| ranking | CACM MAP | CACM P30 | known items: MRR | first | in top ten |");
     println!("|---|---|---|---|---|---|");
     for row in &ROWS {
-        let quality = measure_cacm(row, &cacm, &abstracts)?;
+        let quality = measure(row, &collections[0])?.0;
         let found = measure_crawls(row, &crawls)?;
         println!(
             "| {} | {:.4} | {:.4} | {:.3} | {:.1} % | {:.1} % |",
@@ -169,20 +179,48 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns an abstract as a page. It has neither URL nor title.
-fn abstract_page((name, text): &(String, String)) -> Document {
-    Document {
-        url_key: name.clone(),
-        text: text.clone(),
-        language: "en".to_owned(),
-        ..Document::default()
+/// Prints a row for each collection: plain BM25, and queries as users type them.
+fn print_collections(collections: &[Judged]) -> anyhow::Result<()> {
+    println!(
+        "| collection | documents | queries | plain BM25: MAP | P30 | as typed: MAP | P30 | ratio of MAP | without a result |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for judged in collections {
+        let plain = Plain::new(&judged.documents);
+        let plain = judged.queries.measure(|text| plain.names(text));
+        let (typed, without) = measure(&ALL_PARTS, judged)?;
+        println!(
+            "| {} | {} | {} | {:.4} | {:.4} | {:.4} | {:.4} | {:.3} | {without} |",
+            judged.name,
+            judged.documents.len(),
+            judged.queries.queries(),
+            plain.map,
+            plain.p30,
+            typed.map,
+            typed.p30,
+            typed.map / plain.map,
+        );
     }
+    Ok(())
 }
 
-fn measure_cacm(row: &Row, cacm: &Collection, abstracts: &[Document]) -> anyhow::Result<Quality> {
-    let indexed = Indexed::new(row, abstracts)?;
-    let ask = |text: &str| indexed.keys(text, DEPTH, row.ranking(true));
-    Ok(cacm.measure(|text| ask(text).unwrap_or_default()))
+/// Measures the answers to the queries of a collection, and counts those without a result.
+fn measure(row: &Row, judged: &Judged) -> anyhow::Result<(Quality, usize)> {
+    let indexed = Indexed::new(row, &judged.documents)?;
+    let (mut without, mut failed) = (0, None);
+    let quality = judged.queries.measure(|text| {
+        let keys = indexed.keys(text, DEPTH, row.ranking());
+        let keys = keys.unwrap_or_else(|error| {
+            failed = Some(error);
+            Vec::new()
+        });
+        without += usize::from(keys.is_empty());
+        keys
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => Ok((quality, without)),
+    }
 }
 
 fn measure_crawls(row: &Row, crawls: &Crawls) -> anyhow::Result<Found> {
@@ -195,7 +233,7 @@ fn measure_crawls(row: &Row, crawls: &Crawls) -> anyhow::Result<Found> {
         let indexed = Indexed::new(row, &crawls.pages_without(part))?;
         let is_of_part = |anchor: &str| part.is_none_or(|part| part_of(anchor) == part);
         for item in crawls.items.iter().filter(|item| is_of_part(&item.anchor)) {
-            let keys = indexed.keys(&item.anchor, known_items::DEPTH, row.ranking(false))?;
+            let keys = indexed.keys(&item.anchor, known_items::DEPTH, row.ranking())?;
             ranks.push(keys.iter().position(|key| *key == item.wanted));
         }
     }

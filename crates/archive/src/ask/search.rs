@@ -110,6 +110,7 @@ fn search_hit(visible: &VisibleSnapshot<'_>, hit: Hit) -> Result<SearchHit, AskE
         collection: hit.collection,
         snippet: hit.snippet,
         thumbnail: thumbnail.map(|thumbnail| Box::new(cdx::row(thumbnail))),
+        missing: hit.missing,
         inlinks: inlinks.map(|(all, _)| all),
         inlinks_external: inlinks.map(|(_, external)| external),
         score: hit.score,

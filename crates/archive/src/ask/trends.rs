@@ -43,22 +43,22 @@ pub(super) fn trends(basis: &Basis<'_>, question: &Trends) -> Result<TrendsBody,
 }
 
 fn row((query, results): (&String, Results)) -> TrendRow {
-    // Pages that contain only most of the words say nothing about how often all words occur.
-    let has_all = results
+    // Pages with too few of the words say nothing about how often enough of them occur together.
+    let has_enough = results
         .notes
         .iter()
-        .all(|note| note.kind != NoteKind::MostOfTheWords);
+        .all(|note| note.kind != NoteKind::FewOfTheWords);
     let mut years = results.years;
-    if !has_all {
+    if !has_enough {
         years.iter_mut().for_each(|year| year.count = 0);
     }
     let mut notes = results.notes;
-    notes.retain(|note| note.kind != NoteKind::MostOfTheWords);
+    notes.retain(|note| note.kind != NoteKind::FewOfTheWords);
     TrendRow {
         query: query.clone(),
         understood: results.understood,
         notes,
-        total: if has_all { results.total } else { 0 },
+        total: if has_enough { results.total } else { 0 },
         years,
     }
 }

@@ -108,10 +108,10 @@ pub struct SearchBody {
 }
 
 impl SearchBody {
-    /// Returns whether the results contain only most of the words, because none contains all.
-    pub fn has_most_alone(&self) -> bool {
+    /// Returns whether the results have too few of the words to match, because no page has enough.
+    pub fn has_few_alone(&self) -> bool {
         let mut notes = self.notes.iter();
-        notes.any(|note| note.kind == SearchNoteKind::MostOfTheWords)
+        notes.any(|note| note.kind == SearchNoteKind::FewOfTheWords)
     }
 }
 
@@ -150,6 +150,10 @@ pub struct SearchHit {
     /// attachment, docs/views.md). [`Record`](super::Record) finds it by `url` and
     /// [`CdxRow::name`].
     pub thumbnail: Option<Box<CdxRow>>,
+    /// Words of the query that the page lacks, as written. Function words of its language are not
+    /// among them.
+    #[serde(default)]
+    pub missing: Vec<String>,
     /// Number of pages that link to the page. Absent for clients that do not see everything; they
     /// find it in the answer about the page itself.
     pub inlinks: Option<u64>,

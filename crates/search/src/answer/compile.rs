@@ -22,17 +22,17 @@ use crate::scoring::bm25::{self, Bm25};
 use crate::scoring::forms::{Forms, FunctionWordLanguages, StemRulesInUse};
 use crate::scoring::live::LiveStatistics;
 use crate::scoring::near::Near;
+use crate::scoring::rank;
+use crate::scoring::wanted::{self, WantedQuery, WantedWord, Weighed};
 use crate::scoring::words_query::{Scores, WordsQuery};
 use crate::words::{self, Word};
 
-/// How many of the clauses with words must match.
+/// How many of the wanted words a page needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// All of them. The default.
-    All,
-    /// Half of them, rounded up. Used if requiring all finds nothing.
-    Most,
-    /// One of them. Used to measure the ranking.
+    /// Enough of them (`scoring::wanted`). The default.
+    Enough,
+    /// One of them. Used if no page has enough.
     Any,
 }
 
@@ -41,17 +41,14 @@ pub(crate) struct Compiler<'v> {
     fields: &'v Fields,
     rules_in_use: &'v StemRulesInUse,
     live: &'v LiveStatistics,
+    /// Statistics of what the caller sees: they decide what matches.
+    seen: &'v LiveStatistics,
     versions: Versions,
     ranking: Ranking,
     /// Whether the caller may know of all links.
     sees_links: bool,
     /// Function words of the query, with the languages in which they are ignored.
     function_words: Vec<(Word, FunctionWordLanguages)>,
-}
-
-/// Returns whether a clause has words, so that the other modes may drop it.
-pub(crate) fn has_words(clause: &Clause) -> bool {
-    !clause.negated && clause.any.iter().any(|leaf| matches!(leaf, Leaf::Words(_)))
 }
 
 impl<'v> Compiler<'v> {
@@ -70,6 +67,7 @@ impl<'v> Compiler<'v> {
             fields: &view.fields,
             rules_in_use: &view.rules_in_use,
             live: &visible_view.live,
+            seen: &visible_view.seen,
             versions,
             ranking,
             sees_links: visible_view.sees_links,
@@ -85,24 +83,17 @@ impl<'v> Compiler<'v> {
     /// Compiles the query. Only words and phrases score.
     pub(crate) fn compile(&self, parsed: &ParsedQuery, mode: Mode) -> tantivy::Result<BooleanQuery> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-        let mut worded: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-        for clause in &parsed.clauses {
-            let query = self.any_of(clause)?;
-            if clause.negated {
-                clauses.push((Occur::MustNot, query));
-            } else if mode != Mode::All && has_words(clause) {
-                worded.push((Occur::Should, query));
+        for clause in parsed.clauses.iter().filter(|clause| clause.wanted().is_none()) {
+            let occur = if clause.negated {
+                Occur::MustNot
             } else {
-                clauses.push((Occur::Must, query));
-            }
-        }
-        if !worded.is_empty() {
-            let wanted = match mode {
-                Mode::Most => worded.len().div_ceil(2),
-                _ => 1,
+                Occur::Must
             };
-            let some = BooleanQuery::with_minimum_required_clauses(worded, wanted);
-            clauses.push((Occur::Must, Box::new(some)));
+            clauses.push((occur, self.any_of(clause)?));
+        }
+        let wanted = self.wanted(parsed, mode)?;
+        if !wanted.words.is_empty() {
+            clauses.push((Occur::Must, Box::new(wanted)));
         }
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
             // tantivy finds nothing for a query of negations only, so add a clause that all
@@ -110,6 +101,50 @@ impl<'v> Compiler<'v> {
             clauses.push((Occur::Must, filter(Box::new(AllQuery))));
         }
         Ok(BooleanQuery::new(clauses))
+    }
+
+    /// Compiles the wanted words of a query.
+    pub(crate) fn wanted(&self, parsed: &ParsedQuery, mode: Mode) -> tantivy::Result<WantedQuery> {
+        let (mut words, mut most) = (Vec::new(), Vec::new());
+        for (phrase, times) in parsed.wanted() {
+            let weighed = self.weighed(phrase)?;
+            if weighed.weight > 0 {
+                most.push(rank::rounded(self.idf_of(phrase)? * bm25::MOST) * times as Score);
+            }
+            if let Some(query) = self.scored(phrase, times)? {
+                words.push(WantedWord { query, weighed });
+            }
+        }
+        let demanded = parsed.clauses.iter().filter(|clause| clause.wanted().is_none());
+        let demanded = demanded.filter_map(Clause::demanded_words);
+        let demanded = demanded.filter(|phrase| scores(phrase));
+        Ok(WantedQuery {
+            words,
+            demanded: demanded
+                .map(|phrase| self.weighed(phrase))
+                .collect::<Result<_, _>>()?,
+            any: mode == Mode::Any,
+            all_words: wanted::all_words_score(&most),
+        })
+    }
+
+    /// Returns what a word or phrase weighs: its idf among the pages that the caller sees.
+    fn weighed(&self, phrase: &Phrase) -> tantivy::Result<Weighed> {
+        let mut weight = 0;
+        for (_, forms) in self.forms(phrase) {
+            let pages = self.seen.pages_with(&forms)?;
+            // Past versions are not counted, so they may have a word that no page has.
+            if pages == 0 && self.versions == Versions::Current {
+                return Ok(Weighed::default());
+            }
+            let idf = bm25::idf(pages, self.seen.documents());
+            // A word of nearly all pages weighs little, but something.
+            weight += rank::units(rank::rounded(idf)).max(1);
+        }
+        Ok(Weighed {
+            weight,
+            function_words: self.function_words(phrase),
+        })
     }
 
     fn any_of(&self, clause: &Clause) -> tantivy::Result<Box<dyn Query>> {
@@ -194,17 +229,12 @@ impl<'v> Compiler<'v> {
 
     /// Returns the words of a phrase with their scores, or `None` if they do not score.
     pub(crate) fn scored(&self, phrase: &Phrase, times: u32) -> tantivy::Result<Option<WordsQuery>> {
-        if phrase.beginning || half_pair(phrase).is_some() {
+        if !scores(phrase) {
             return Ok(None);
         }
-        let words = self.forms(phrase);
-        let mut idf = 0.0;
-        for (_, forms) in &words {
-            idf += self.idf(forms)?;
-        }
-        let bm25 = Arc::new(Bm25::new(idf, self.live.length_mean()));
+        let bm25 = Arc::new(Bm25::new(self.idf_of(phrase)?, self.live.length_mean()));
         Ok(Some(WordsQuery {
-            words,
+            words: self.forms(phrase),
             text_fields: self.anywhere(),
             scores: Some(Scores {
                 bm25,
@@ -238,6 +268,15 @@ impl<'v> Compiler<'v> {
         known
             .map(|(_, function_words)| function_words.clone())
             .unwrap_or_default()
+    }
+
+    /// Returns the sum of the idf of the words of a phrase.
+    fn idf_of(&self, phrase: &Phrase) -> tantivy::Result<Score> {
+        let mut idf = 0.0;
+        for (_, forms) in self.forms(phrase) {
+            idf += self.idf(&forms)?;
+        }
+        Ok(idf)
     }
 
     fn idf(&self, forms: &Forms) -> tantivy::Result<Score> {
@@ -285,6 +324,11 @@ impl<'v> Compiler<'v> {
             scores: None,
         })
     }
+}
+
+/// Returns whether the words of a phrase score.
+fn scores(phrase: &Phrase) -> bool {
+    !phrase.beginning && half_pair(phrase).is_none()
 }
 
 /// Returns the place for a field that holds both words and stems.

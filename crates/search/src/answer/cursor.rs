@@ -24,11 +24,9 @@ impl Cursor {
     /// Encodes a cursor as the text that the caller passes back as `after`.
     pub(crate) fn encode(mode: Mode, personal: bool, score: rank::Units, key: &str) -> String {
         let mode = match (mode, personal) {
-            (Mode::All, false) => 'a',
-            (Mode::Most, false) => 'm',
+            (Mode::Enough, false) => 'e',
             (Mode::Any, false) => 'o',
-            (Mode::All, true) => 'A',
-            (Mode::Most, true) => 'M',
+            (Mode::Enough, true) => 'E',
             (Mode::Any, true) => 'O',
         };
         format!("{mode}{score:x}.{key}")
@@ -39,8 +37,7 @@ impl Cursor {
         let (head, key) = text.split_once('.')?;
         let first = head.chars().next()?;
         let mode = match first.to_ascii_lowercase() {
-            'a' => Mode::All,
-            'm' => Mode::Most,
+            'e' => Mode::Enough,
             'o' => Mode::Any,
             _ => return None,
         };

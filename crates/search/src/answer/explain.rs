@@ -5,6 +5,7 @@ use tantivy::DocSet;
 use tantivy::schema::IndexRecordOption;
 
 use crate::answer::compile::Compiler;
+use crate::answer::presence::HeldWords;
 use crate::answer::profile::{Gains, Profile};
 use crate::collect::RankedDoc;
 use crate::documents::document::Row;
@@ -22,7 +23,7 @@ pub(crate) fn explain(
     compiler: &Compiler<'_>,
     parsed: &ParsedQuery,
     profile: &Profile,
-    found: &RankedDoc,
+    (found, held): (&RankedDoc, &HeldWords),
     row: &Row,
 ) -> tantivy::Result<Value> {
     let mut parts = Vec::new();
@@ -44,6 +45,7 @@ pub(crate) fn explain(
             "length_mean": compiler.live().length_mean(),
             "pages": compiler.live().documents(),
         },
+        "all_words": { "score": rank::points(held.all_words), "missing": held.missing },
         "near": { "score": rank::points(near) },
         "prior": { "score": rank::points(prior), "inlink_bucket": found.bucket },
         "profile": { "score": rank::points(found.gain), "parts": preferred(view, profile, found)? },

@@ -7,6 +7,7 @@ mod as_of;
 pub(crate) mod compile;
 pub(crate) mod cursor;
 mod explain;
+mod presence;
 pub(crate) mod profile;
 pub(crate) mod results;
 
@@ -16,6 +17,7 @@ use access::AccessFilter;
 
 use crate::answer::compile::{Compiler, Mode};
 use crate::answer::cursor::Cursor;
+use crate::answer::presence::HeldWords;
 use crate::answer::profile::{Profile, RANKED};
 use crate::answer::results::{ConcordanceLimits, Hit, InlinksAt, Query, Results, TextRequest, TextSource};
 use crate::collect::Order;
@@ -108,8 +110,7 @@ fn answer(
     // A cursor keeps the mode of its list, so that its next page lists the same matches.
     let mut mode = match &cursor {
         Some(cursor) => cursor.mode,
-        None if query.ranking.any_word => Mode::Any,
-        None => Mode::All,
+        None => Mode::Enough,
     };
     let versions = versions(&mut parsed, query, sight);
     let visible_view = view.visible_to(sight, versions)?;
@@ -137,17 +138,17 @@ fn answer(
         collect_matches(view, &compiler, &parsed, mode, &collect, grouping)
     };
     let mut found = run(mode)?;
-    // Relax the query only if requiring all words finds nothing: a short list of good matches is
-    // better than a long list.
-    if found.total == 0 && mode == Mode::All && can_relax(&parsed) {
-        let relaxed = run(Mode::Most)?;
+    // Relax the query only if no page has enough words: a short list of good matches is better than
+    // a long list.
+    if found.total == 0 && mode == Mode::Enough && parsed.wanted().count() > 1 {
+        let relaxed = run(Mode::Any)?;
         if relaxed.total > 0 {
-            mode = Mode::Most;
+            mode = Mode::Any;
             found = relaxed;
         }
     }
-    if mode == Mode::Most {
-        parsed.notes.push(Note::new(NoteKind::MostOfTheWords, ""));
+    if mode == Mode::Any {
+        parsed.notes.push(Note::new(NoteKind::FewOfTheWords, ""));
     }
     let mut next = if is_personal {
         let after_all = last_of(view, &found, mode)?;
@@ -163,9 +164,10 @@ fn answer(
     };
     let understood = parsed.to_string();
     let by_score = query.order == Order::Relevance;
+    let presence = presence::of(view, &compiler, &parsed, &found.best)?;
     let explained = (query.explain && by_score).then_some(&compiler);
     let explained = explained.map(|compiler| (compiler, &query.profile));
-    let mut hits = hits(view, &parsed, &found.best, explained)?;
+    let mut hits = hits(view, &parsed, &found.best, &presence, explained)?;
     match &query.lines {
         Some(lines) => view
             .memos
@@ -272,31 +274,23 @@ fn collect_matches(
     })
 }
 
-/// Returns whether "most of the words" requires fewer words than "all of them".
-fn can_relax(parsed: &ParsedQuery) -> bool {
-    parsed
-        .clauses
-        .iter()
-        .filter(|clause| compile::has_words(clause))
-        .count()
-        > 1
-}
-
 fn hits(
     view: &View,
     parsed: &ParsedQuery,
     best: &[RankedDoc],
+    presence: &[HeldWords],
     explained: Option<(&Compiler<'_>, &Profile)>,
 ) -> Result<Vec<Hit>, SearchError> {
     let rows = rows(view, best)?;
     let mut hits = Vec::with_capacity(best.len());
-    for (found, row) in best.iter().zip(rows) {
+    for ((found, held), row) in best.iter().zip(presence).zip(rows) {
         let explanation = explained
-            .map(|(compiler, profile)| explain::explain(view, compiler, parsed, profile, found, &row))
+            .map(|(compiler, profile)| explain::explain(view, compiler, parsed, profile, (found, held), &row))
             .transpose()?;
         hits.push(Hit {
             score: rank::points(found.score),
             explanation,
+            missing: held.missing.clone(),
             url_key: row.url_key,
             url: row.url,
             title: row.title,

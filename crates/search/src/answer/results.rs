@@ -55,8 +55,7 @@ pub struct ConcordanceLimits {
     pub words: usize,
 }
 
-/// Parts of the ranking, which can be switched off to measure their effect. Users' queries use all
-/// but `any_word`.
+/// Parts of the ranking, which can be switched off to measure their effect. Users' queries use all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ranking {
     /// Words also match by their stems.
@@ -65,8 +64,6 @@ pub struct Ranking {
     pub near: bool,
     /// Words of links to a page match the page, for callers who may know of all links.
     pub anchors: bool,
-    /// One word of the query is enough to match, as collections of judged queries expect.
-    pub any_word: bool,
 }
 
 impl Default for Ranking {
@@ -75,7 +72,6 @@ impl Default for Ranking {
             stems: true,
             near: true,
             anchors: true,
-            any_word: false,
         }
     }
 }
@@ -111,6 +107,9 @@ pub struct Results {
 pub struct Hit {
     /// Its URL key.
     pub url_key: String,
+    /// The words of the query that it lacks, as written. Function words of its language are not
+    /// among them.
+    pub missing: Vec<String>,
     /// Its archived URL.
     pub url: String,
     /// Its title.

@@ -13,9 +13,9 @@ pub(crate) struct Collection {
     /// Name and text of each abstract.
     pub(crate) abstracts: Vec<(String, String)>,
     /// Queries as plain words, without operators and phrases.
-    topics: BTreeMap<u32, String>,
+    pub(crate) topics: BTreeMap<u32, String>,
     /// Names of the relevant abstracts of each query.
-    judged: BTreeMap<u32, BTreeSet<String>>,
+    pub(crate) judged: BTreeMap<u32, BTreeSet<String>>,
 }
 
 /// Measured quality of the answers to the queries.
@@ -53,7 +53,7 @@ impl Collection {
 
     /// Measures the quality of answers. `search` returns the names of the first [`DEPTH`] results
     /// of a query.
-    pub(crate) fn measure(&self, search: impl Fn(&str) -> Vec<String>) -> Quality {
+    pub(crate) fn measure(&self, mut search: impl FnMut(&str) -> Vec<String>) -> Quality {
         let (mut map, mut p30) = (0.0, 0.0);
         for (topic, relevant) in &self.judged {
             let mut found = 0;

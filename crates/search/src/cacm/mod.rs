@@ -40,10 +40,7 @@ fn abstracts_are_ranked_at_least_as_well_as_by_anserini() {
             let query = Query {
                 text: text.to_owned(),
                 limit: DEPTH,
-                ranking: Ranking {
-                    any_word: true,
-                    ..ranking
-                },
+                ranking,
                 ..Query::default()
             };
             let results = index

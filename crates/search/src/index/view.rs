@@ -39,7 +39,8 @@ pub(crate) struct View {
     visible: Arc<VisibleDocsCache>,
     /// Shared by all views of the index.
     pub(crate) years: Arc<Years>,
-    /// Statistics for callers with a strict sight, computed from their visible documents only.
+    /// Statistics for callers from whom something is hidden, computed from their visible documents
+    /// only.
     statistics: Mutex<FxHashMap<AccessFilterId, Arc<LiveStatistics>>>,
 }
 
@@ -47,6 +48,9 @@ pub(crate) struct View {
 pub(crate) struct VisibleView {
     pub(crate) visible: VisibleDocs,
     pub(crate) live: Arc<LiveStatistics>,
+    /// Statistics of visible documents only, whether or not the sight is strict: they decide what
+    /// matches.
+    pub(crate) seen: Arc<LiveStatistics>,
     /// In-links of hidden pages count too. The buckets are therefore empty if hidden pages must not
     /// affect scores.
     pub(crate) buckets: Arc<Buckets>,
@@ -95,14 +99,20 @@ impl View {
         versions: Versions,
     ) -> tantivy::Result<VisibleView> {
         let visible = self.visible.of(&self.searcher, sight, versions)?;
+        let seen = if sight.sees_everything() {
+            Arc::clone(&self.live)
+        } else {
+            self.statistics(sight)?
+        };
         let (live, buckets) = if sight.is_strict() && !sight.sees_everything() {
-            (self.statistics(sight)?, Arc::default())
+            (Arc::clone(&seen), Arc::default())
         } else {
             (Arc::clone(&self.live), Arc::clone(&self.buckets))
         };
         Ok(VisibleView {
             visible,
             live,
+            seen,
             buckets,
             sees_links: sight.sees_everything(),
         })

@@ -60,8 +60,8 @@ pub enum NoteKind {
     WordsLeftOut,
     /// The query has too many parts. Some were left out.
     PartsLeftOut,
-    /// No page has all of the words. These pages have most of them.
-    MostOfTheWords,
+    /// No page has enough of the words to match. These pages have fewer.
+    FewOfTheWords,
     /// Past versions were left out, because the end of one could reveal hidden captures.
     PastVersionsLeftOut,
 }
@@ -87,7 +87,7 @@ impl NoteKind {
         NoteKind::QueryCut,
         NoteKind::WordsLeftOut,
         NoteKind::PartsLeftOut,
-        NoteKind::MostOfTheWords,
+        NoteKind::FewOfTheWords,
         NoteKind::PastVersionsLeftOut,
     ];
 }
@@ -170,8 +170,8 @@ fn words(kind: NoteKind, part: &str) -> String {
         NoteKind::QueryCut => format!("only the first {part} bytes of the query were read"),
         NoteKind::WordsLeftOut => format!("the query has too many words: {part} were left out"),
         NoteKind::PartsLeftOut => format!("the query has too many parts: {part} were left out"),
-        NoteKind::MostOfTheWords => {
-            "no page has all of these words; these pages have most of them".to_owned()
+        NoteKind::FewOfTheWords => {
+            "no page has most of these words; these pages have some of them".to_owned()
         }
         NoteKind::PastVersionsLeftOut => {
             "past versions of pages are not searched here, because some captures may be hidden".to_owned()

@@ -12,7 +12,7 @@ use crate::words::{self, Word};
 /// A parsed query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ParsedQuery {
-    /// All must match; no two are equal.
+    /// No two are equal.
     pub(crate) clauses: Vec<Clause>,
     /// Notes on parts that were left out or changed.
     pub(crate) notes: Vec<Note>,
@@ -26,6 +26,9 @@ pub(crate) struct Clause {
     pub(crate) any: Vec<Leaf>,
     /// How often it was written. A word written twice counts twice.
     pub(crate) times: u32,
+    /// Whether pages must have its word, which is written with `+` or joined by `AND`. Clauses that
+    /// are not a plain word are demanded in any case ([`Clause::wanted`]).
+    pub(crate) demanded: bool,
 }
 
 /// The smallest part of a query.
@@ -92,6 +95,13 @@ pub(crate) enum Versions {
 }
 
 impl Phrase {
+    /// Returns whether it is neither quoted nor the beginning of a word, and is searched in all
+    /// parts of a page.
+    fn is_plain(&self) -> bool {
+        let is_half_pair = matches!(self.words.as_slice(), [(_, word)] if words::is_half_pair(&word.folded));
+        self.part == Part::Any && !self.quoted && !self.beginning && !is_half_pair
+    }
+
     /// Returns whether other words with the same stem also match. They do for a single word without
     /// quotation marks.
     pub(crate) fn takes_stems(&self) -> bool {
@@ -109,7 +119,34 @@ impl Phrase {
     }
 }
 
+impl Clause {
+    /// Returns its word if pages should have it, but need not: a word without an operator, in any
+    /// part of the page. All other clauses must match.
+    pub(crate) fn wanted(&self) -> Option<&Phrase> {
+        self.plain_word().filter(|_| !self.demanded)
+    }
+
+    /// Returns its word or phrase if it is the only alternative and not negated.
+    pub(crate) fn demanded_words(&self) -> Option<&Phrase> {
+        match self.any.as_slice() {
+            [Leaf::Words(phrase)] if !self.negated => Some(phrase),
+            _ => None,
+        }
+    }
+
+    /// Returns its word if pages must have it only because of `+` or `AND`.
+    pub(super) fn plain_word(&self) -> Option<&Phrase> {
+        self.demanded_words().filter(|phrase| phrase.is_plain())
+    }
+}
+
 impl ParsedQuery {
+    /// Returns the words that pages should have, each with how often it counts.
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = (&Phrase, u32)> {
+        let clauses = self.clauses.iter();
+        clauses.filter_map(|clause| Some((clause.wanted()?, clause.times)))
+    }
+
     /// Returns the versions to search: past ones too if the query names a time.
     pub(crate) fn versions(&self) -> Versions {
         let is_of_a_time = |leaf: &Leaf| match leaf {
@@ -156,6 +193,16 @@ impl Leaf {
     }
 }
 
+impl Clause {
+    fn sign(&self) -> &'static str {
+        match (self.negated, self.demanded) {
+            (true, _) => "-",
+            (false, true) => "+",
+            (false, false) => "",
+        }
+    }
+}
+
 impl fmt::Display for ParsedQuery {
     /// Writes the query as parsed, in the query language. The result parses to the same query.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -171,7 +218,7 @@ impl fmt::Display for ParsedQuery {
                 if index > 0 {
                     f.write_str(" OR ")?;
                 }
-                write!(f, "{}{leaf}", if clause.negated { "-" } else { "" })?;
+                write!(f, "{}{leaf}", clause.sign())?;
             }
         }
         Ok(())

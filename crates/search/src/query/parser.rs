@@ -33,6 +33,14 @@ enum Join {
     Or,
 }
 
+/// A leaf with its signs.
+struct SignedLeaf {
+    leaf: Leaf,
+    negated: bool,
+    /// Whether it is written with `+`, or `AND` is beside it.
+    demanded: bool,
+}
+
 /// Builds a query from its pieces, one by one.
 #[derive(Default)]
 pub(super) struct Parser {
@@ -43,9 +51,8 @@ pub(super) struct Parser {
     join: Join,
     /// Whether the next clause is negated.
     not: bool,
-    /// The alternatives joined by operators so far. All leaves of an alternative must match; the
-    /// flag is true if a leaf is negated.
-    group: Vec<Vec<(Leaf, bool)>>,
+    /// The alternatives joined by operators so far. All leaves of an alternative must match.
+    group: Vec<Vec<SignedLeaf>>,
     /// Whether the last clause ends a group in parentheses.
     closed: bool,
     words: usize,
@@ -138,10 +145,21 @@ impl Parser {
     fn push(&mut self, leaf: Leaf, piece: &Piece) {
         self.operator = None;
         let negated = piece.negated || std::mem::take(&mut self.not);
-        let join = match std::mem::take(&mut self.join) {
+        let join = std::mem::take(&mut self.join);
+        let is_and = join == Join::And;
+        if let (true, Some(before)) = (is_and, self.group.last_mut().and_then(|all| all.last_mut())) {
+            before.demanded = true;
+        }
+        let join = match join {
             // `a AND (b OR c)` and `(a OR b) AND c` have their usual meaning without grouping.
             Join::And if piece.opens || self.closed => Join::Beside,
             join => join,
+        };
+        let demanded = piece.plus || is_and;
+        let leaf = SignedLeaf {
+            leaf,
+            negated,
+            demanded,
         };
         let in_group: usize = self.group.iter().map(Vec::len).sum();
         if self.leaves() + in_group >= CLAUSES_MAX {
@@ -149,11 +167,11 @@ impl Parser {
             return;
         }
         match (join, self.group.last_mut()) {
-            (Join::And, Some(last)) => last.push((leaf, negated)),
-            (Join::Or, Some(_)) => self.group.push(vec![(leaf, negated)]),
+            (Join::And, Some(last)) => last.push(leaf),
+            (Join::Or, Some(_)) => self.group.push(vec![leaf]),
             _ => {
                 self.end_group();
-                self.group.push(vec![(leaf, negated)]);
+                self.group.push(vec![leaf]);
             }
         }
     }
@@ -171,21 +189,21 @@ impl Parser {
         if !has_both {
             // Only `AND`, or only `OR`.
             let beside = group.len() <= 1;
-            for (number, (leaf, negated)) in group.into_iter().flatten().enumerate() {
-                self.add(leaf, negated, number > 0 && !beside);
+            for (number, leaf) in group.into_iter().flatten().enumerate() {
+                self.add(leaf, number > 0 && !beside);
             }
             return;
         }
         self.note(NoteKind::AndBeforeOr, shown_group(&group));
         let (mut alternatives, mut unlike) = (Vec::new(), Vec::new());
         for all in group {
-            let (negated, wanted): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, negated)| *negated);
-            unlike.extend(negated.into_iter().map(|(leaf, _)| leaf));
-            alternatives.push(wanted.into_iter().map(|(leaf, _)| leaf).collect::<Vec<Leaf>>());
+            let (negated, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|leaf| leaf.negated);
+            unlike.extend(negated);
+            alternatives.push(others.into_iter().map(|other| other.leaf).collect::<Vec<Leaf>>());
         }
         for leaf in unlike {
-            self.note(NoteKind::OrWithNot, leaf.to_string());
-            self.add(leaf, true, false);
+            self.note(NoteKind::OrWithNot, leaf.leaf.to_string());
+            self.add(leaf, false);
         }
         alternatives.retain(|all| !all.is_empty());
         while !self.has_room(&alternatives) {
@@ -197,12 +215,20 @@ impl Parser {
         let needed: usize = clauses.iter().flatten().map(words_of).sum();
         self.words += needed.saturating_sub(written);
         for any in clauses {
-            self.parsed.clauses.push(Clause {
-                negated: false,
-                any,
-                times: 1,
-            });
+            self.push_clause(any, false, true);
         }
+    }
+
+    fn push_clause(&mut self, any: Vec<Leaf>, negated: bool, demanded: bool) {
+        let mut clause = Clause {
+            negated,
+            any,
+            times: 1,
+            demanded,
+        };
+        // The sign would change nothing elsewhere.
+        clause.demanded &= clause.plain_word().is_some();
+        self.parsed.clauses.push(clause);
     }
 
     /// Returns whether the clauses of the alternatives are within the limits.
@@ -226,9 +252,15 @@ impl Parser {
     }
 
     /// Adds a leaf as a new clause, or as an alternative of the last clause.
-    fn add(&mut self, leaf: Leaf, negated: bool, or: bool) {
+    fn add(&mut self, leaf: SignedLeaf, or: bool) {
+        let SignedLeaf {
+            leaf,
+            negated,
+            demanded,
+        } = leaf;
         match self.parsed.clauses.last_mut() {
             Some(last) if or && last.negated == negated => {
+                last.demanded = false;
                 if !last.any.contains(&leaf) {
                     last.any.push(leaf);
                 }
@@ -244,11 +276,7 @@ impl Parser {
             }
             _ => {}
         }
-        self.parsed.clauses.push(Clause {
-            negated,
-            any: vec![leaf],
-            times: 1,
-        });
+        self.push_clause(vec![leaf], negated, demanded);
     }
 
     /// Merges equal clauses into one that counts several times.
@@ -257,7 +285,10 @@ impl Parser {
         for clause in std::mem::take(&mut self.parsed.clauses) {
             let alike = |other: &&mut Clause| other.any == clause.any && other.negated == clause.negated;
             match different.iter_mut().find(alike) {
-                Some(same) => same.times += 1,
+                Some(same) => {
+                    same.times += 1;
+                    same.demanded |= clause.demanded;
+                }
                 None => different.push(clause),
             }
         }
@@ -493,15 +524,9 @@ fn without_scheme(text: &str) -> &str {
 }
 
 /// Formats alternatives as they were parsed: `(a AND b) OR c`.
-fn shown_group(group: &[Vec<(Leaf, bool)>]) -> String {
-    let leaf = |(leaf, negated): &(Leaf, bool)| {
-        if *negated {
-            format!("-{leaf}")
-        } else {
-            leaf.to_string()
-        }
-    };
-    let all = |all: &Vec<(Leaf, bool)>| {
+fn shown_group(group: &[Vec<SignedLeaf>]) -> String {
+    let leaf = |signed: &SignedLeaf| format!("{}{}", if signed.negated { "-" } else { "" }, signed.leaf);
+    let all = |all: &Vec<SignedLeaf>| {
         let leaves: Vec<String> = all.iter().map(leaf).collect();
         match leaves.as_slice() {
             [one] => one.clone(),

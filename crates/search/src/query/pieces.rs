@@ -24,6 +24,8 @@ const FIELDS: [&str; 14] = [
 #[derive(Debug, Default)]
 pub(super) struct Piece {
     pub(super) negated: bool,
+    /// Whether it is written with `+`.
+    pub(super) plus: bool,
     /// Name of a field before the colon, in lower case.
     pub(super) name: Option<String>,
     /// A name before a colon that is not a field, in lower case. It stays part of the text.
@@ -71,7 +73,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
 pub(super) fn reads_as_word(text: &str) -> bool {
     match pieces(text).as_slice() {
         [piece] => {
-            let plain = !piece.negated && piece.name.is_none() && piece.unknown_name.is_none();
+            let plain = !piece.negated && !piece.plus && piece.name.is_none() && piece.unknown_name.is_none();
             plain && piece.text == text && !is_operator(piece)
         }
         _ => false,
@@ -121,6 +123,7 @@ fn read_sign<'t>(rest: &'t str, piece: &mut Piece) -> &'t str {
     let signs = &rest[..rest.len() - stripped.len()];
     let followed = stripped.chars().next().is_some_and(|c| !c.is_whitespace());
     piece.negated = signs == "-" && followed;
+    piece.plus |= signs == "+" && followed;
     if signs.is_empty() || followed {
         stripped
     } else {

@@ -39,8 +39,10 @@ fn folded(phrase: &Phrase) -> Vec<(usize, &str)> {
 fn words_and_phrases() {
     check("root zone", "root zone");
     check("\"root  zone\" -dns", "\"root zone\" -dns");
-    check("NOT dns AND root", "-dns root");
-    check("root AND zone AND dns", "root zone dns");
+    check("NOT dns AND root", "-dns +root");
+    check("root AND zone AND dns", "+root +zone +dns");
+    check("+root zone +\"a b\" +title:x", "+root zone \"a b\" title:x");
+    check("root +root zone", "+root +root zone");
     check("“root zone” «a b»", "\"root zone\" \"a b\"");
     check("a OR b OR c d", "a OR b OR c d");
     check("a b a", "a a b");
@@ -156,10 +158,10 @@ fn and_joins_before_or_and_the_answer_says_so() {
         "a OR site:x.org \"b c\" OR site:x.org",
         "(a AND \"b c\") OR site:x.org",
     );
-    noted("a AND b OR a", "a b OR a", "(a AND b) OR a");
+    noted("a AND b OR a", "+a b OR a", "(a AND b) OR a");
     check_noted("a AND -b OR c", "-b a OR c", NoteKind::OrWithNot, "b");
     // Next to a parenthesis, `AND` means the same as adjacency.
-    check_noted("a AND (b OR c)", "a b OR c", NoteKind::Parentheses, "");
+    check_noted("a AND (b OR c)", "+a b OR c", NoteKind::Parentheses, "");
     check_noted(
         "(a OR b) AND (c OR d)",
         "a OR b c OR d",
@@ -286,7 +288,7 @@ fn odd_input_without_a_mistake_has_no_notes() {
         "http://a.org:80/x std::io localhost:80",
         "a.org:80/x std::io localhost:80",
     );
-    check("(a AND b)", "a b");
+    check("(a AND b)", "+a +b");
     check("Foo_(bar)", "Foo_(bar)");
     check("(site:a.org) \"a * b\"", "site:a.org \"a * b\"");
 }

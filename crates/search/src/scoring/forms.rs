@@ -74,6 +74,16 @@ impl FunctionWordLanguages {
         function_words
     }
 
+    /// Returns whether the word is a function word of any language.
+    pub(crate) fn is_any(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Returns the ordinals of the languages in a segment.
+    pub(crate) fn ordinals(&self, column: Option<&StrColumn>) -> tantivy::Result<Vec<u64>> {
+        ordinals(column, self.0.iter())
+    }
+
     pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<LanguageDocs> {
         if self.0.is_empty() {
             return Ok(LanguageDocs {

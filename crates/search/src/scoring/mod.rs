@@ -11,4 +11,5 @@ pub(crate) mod live;
 pub(crate) mod near;
 pub(crate) mod phrase_docs;
 pub(crate) mod rank;
+pub(crate) mod wanted;
 pub(crate) mod words_query;

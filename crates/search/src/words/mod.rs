@@ -12,6 +12,7 @@
 //!
 //! This module knows texts and languages only, no index and no queries.
 
+mod english;
 mod fold;
 mod letters;
 pub(crate) mod likeness;

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use frostem::{Algorithm, Stemmer};
 use tantivy::tokenizer::{Language, RawTokenizer, StopWordFilter, TextAnalyzer};
 
+use super::english::FUNCTION_WORDS;
 use super::fold::fold;
 use super::plural::singular;
 
@@ -92,7 +93,7 @@ impl Rules {
     pub(crate) fn is_function_word(&self, written: &str) -> bool {
         static FILTERS: OnceLock<Vec<(&str, StopWordFilter)>> = OnceLock::new();
         let filters = FILTERS.get_or_init(|| {
-            let filter = |rules: &Rules| Some((rules.code, StopWordFilter::new(rules.function_words()?)?));
+            let filter = |rules: &Rules| Some((rules.code, rules.function_words()?));
             RULES.iter().filter_map(filter).collect()
         });
         let filter = filters.iter().find(|(code, _)| *code == self.code);
@@ -102,13 +103,16 @@ impl Rules {
         })
     }
 
-    /// Returns the list of function words: Lucene's for English, Snowball's for others, if there is
-    /// one.
-    fn function_words(&self) -> Option<Language> {
-        Some(match self.algorithm? {
+    /// Returns the list of function words: Snowball's, if there is one.
+    fn function_words(&self) -> Option<StopWordFilter> {
+        StopWordFilter::new(match self.algorithm? {
             Algorithm::Danish => Language::Danish,
             Algorithm::Dutch => Language::Dutch,
-            Algorithm::English => Language::English,
+            // tantivy has Lucene's list of 33 words.
+            Algorithm::English => {
+                let words = FUNCTION_WORDS.iter().map(|word| (*word).to_owned());
+                return Some(StopWordFilter::remove(words));
+            }
             Algorithm::Finnish => Language::Finnish,
             Algorithm::French => Language::French,
             Algorithm::German => Language::German,

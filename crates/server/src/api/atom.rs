@@ -42,7 +42,7 @@ pub(super) async fn feed(
         ..SearchQuestion::default()
     };
     let Answer { body: mut found, .. } = archive.ask(question).await?;
-    if found.has_most_alone() {
+    if found.has_few_alone() {
         // No page contains all of the words. A reader who waits for such a page must not get
         // others.
         found.hits.clear();

@@ -49,6 +49,7 @@ pub(super) fn item(asked: &SearchRequest, hit: &SearchHit, open: bool, view: Arc
                 }
             }
             @if !hit.snippet.parts.is_empty() { p.snippet dir="auto" { (snippet(hit)) } }
+            @if !hit.missing.is_empty() { p.soft { "Missing: " (missing(hit)) } }
             (parts::facts(&facts))
             @if let Some(explanation) = &hit.explanation {
                 details.explanation open[open] {
@@ -120,6 +121,16 @@ fn version(hit: &SearchHit) -> Markup {
                     }
                 }
             },
+        }
+    }
+}
+
+/// Shows the words of the query that the page lacks.
+fn missing(hit: &SearchHit) -> Markup {
+    html! {
+        @for (index, word) in hit.missing.iter().enumerate() {
+            @if index > 0 { " " }
+            s { (parts::text(word)) }
         }
     }
 }

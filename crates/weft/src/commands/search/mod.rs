@@ -296,6 +296,7 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
         } else {
             String::new()
         },
+        missing(hit),
         more(hit.of_site, "from this site"),
         more(hit.of_digest, "with this content"),
         similar(hit),
@@ -316,6 +317,14 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
         explanation_text(explanation, 1, out)?;
     }
     Ok(())
+}
+
+/// Formats the words of the query that the page lacks.
+fn missing(hit: &SearchHit) -> String {
+    match hit.missing.as_slice() {
+        [] => String::new(),
+        words => format!("missing: {}", words.join(" ")),
+    }
 }
 
 /// Formats the number of results in a group.

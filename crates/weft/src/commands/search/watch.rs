@@ -79,8 +79,8 @@ impl Watch {
         let mut after = None;
         loop {
             let found = self.ask(archive, RESULTS_AT_ONCE, after)?.body;
-            if found.has_most_alone() {
-                // The query did not request pages with only most of the words.
+            if found.has_few_alone() {
+                // Pages with too few of the words do not match the query.
                 break;
             }
             for hit in &found.hits {
@@ -117,7 +117,7 @@ impl Watch {
     /// Returns notes on parts of the query that are ignored.
     fn notes(&self, archive: &Archive) -> anyhow::Result<Vec<SearchNote>> {
         let mut notes = self.ask(archive, 0, None)?.body.notes;
-        notes.retain(|note| note.kind != SearchNoteKind::MostOfTheWords);
+        notes.retain(|note| note.kind != SearchNoteKind::FewOfTheWords);
         Ok(notes)
     }
 }
