@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, SegmentReader, TERMINATED};
 
-use crate::answer::compile::{Compiler, Mode};
+use crate::answer::compile::Compiler;
 use crate::answer::results::Ranking;
 use crate::documents::schema::TextFields;
 use crate::error::SearchError;
@@ -30,6 +30,7 @@ use crate::panics::catch_panics;
 use crate::query::Versions;
 use crate::query::{self, ParsedQuery};
 use crate::scoring::forms::Forms;
+use crate::scoring::wanted::Mode;
 use crate::words::{self, WRITTEN, Word, Words};
 
 /// Maximum time for an answer. The user continues typing in that time and would not read a later

@@ -23,18 +23,9 @@ use crate::scoring::forms::{Forms, FunctionWordLanguages, StemRulesInUse};
 use crate::scoring::live::LiveStatistics;
 use crate::scoring::near::Near;
 use crate::scoring::rank;
-use crate::scoring::wanted::{self, WantedQuery, WantedWord, Weighed};
+use crate::scoring::wanted::{self, Mode, WantedQuery, WantedWord, Weighed};
 use crate::scoring::words_query::{Scores, WordsQuery};
 use crate::words::{self, Word};
-
-/// How many of the wanted words a page needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Enough of them (`scoring::wanted`). The default.
-    Enough,
-    /// One of them. Used if no page has enough.
-    Any,
-}
 
 /// Compiles queries for tantivy, with the statistics of one snapshot of the index.
 pub(crate) struct Compiler<'v> {
@@ -108,7 +99,7 @@ impl<'v> Compiler<'v> {
         let (mut words, mut most) = (Vec::new(), Vec::new());
         for (phrase, times) in parsed.wanted() {
             let weighed = self.weighed(phrase)?;
-            if weighed.weight > 0 {
+            if mode == Mode::Enough || weighed.is_known {
                 most.push(rank::rounded(self.idf_of(phrase)? * bm25::MOST) * times as Score);
             }
             if let Some(query) = self.scored(phrase, times)? {
@@ -123,26 +114,25 @@ impl<'v> Compiler<'v> {
             demanded: demanded
                 .map(|phrase| self.weighed(phrase))
                 .collect::<Result<_, _>>()?,
-            any: mode == Mode::Any,
+            mode,
             all_words: wanted::all_words_score(&most),
         })
     }
 
     /// Returns what a word or phrase weighs: its idf among the pages that the caller sees.
     fn weighed(&self, phrase: &Phrase) -> tantivy::Result<Weighed> {
-        let mut weight = 0;
+        let (mut weight, mut is_known) = (0, true);
         for (_, forms) in self.forms(phrase) {
             let pages = self.seen.pages_with(&forms)?;
             // Past versions are not counted, so they may have a word that no page has.
-            if pages == 0 && self.versions == Versions::Current {
-                return Ok(Weighed::default());
-            }
+            is_known &= pages > 0 || self.versions == Versions::All;
             let idf = bm25::idf(pages, self.seen.documents());
             // A word of nearly all pages weighs little, but something.
             weight += rank::units(rank::rounded(idf)).max(1);
         }
         Ok(Weighed {
             weight,
+            is_known,
             function_words: self.function_words(phrase),
         })
     }

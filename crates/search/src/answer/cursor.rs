@@ -3,9 +3,9 @@
 //! A cursor is a position in the order, not a number of results to skip. Pages loaded in the
 //! meantime therefore do not shift the list.
 
-use crate::answer::compile::Mode;
 use crate::collect::SearchAfter;
 use crate::scoring::rank;
+use crate::scoring::wanted::Mode;
 
 /// Returns whether a text is a cursor of some answer.
 pub fn is_cursor(text: &str) -> bool {
@@ -25,9 +25,11 @@ impl Cursor {
     pub(crate) fn encode(mode: Mode, personal: bool, score: rank::Units, key: &str) -> String {
         let mode = match (mode, personal) {
             (Mode::Enough, false) => 'e',
-            (Mode::Any, false) => 'o',
+            (Mode::Known, false) => 'k',
+            (Mode::One, false) => 'o',
             (Mode::Enough, true) => 'E',
-            (Mode::Any, true) => 'O',
+            (Mode::Known, true) => 'K',
+            (Mode::One, true) => 'O',
         };
         format!("{mode}{score:x}.{key}")
     }
@@ -38,7 +40,8 @@ impl Cursor {
         let first = head.chars().next()?;
         let mode = match first.to_ascii_lowercase() {
             'e' => Mode::Enough,
-            'o' => Mode::Any,
+            'k' => Mode::Known,
+            'o' => Mode::One,
             _ => return None,
         };
         let score = rank::Units::from_str_radix(&head[1..], 16).ok()?;

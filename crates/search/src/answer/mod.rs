@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use access::AccessFilter;
 
-use crate::answer::compile::{Compiler, Mode};
+use crate::answer::compile::Compiler;
 use crate::answer::cursor::Cursor;
 use crate::answer::presence::HeldWords;
 use crate::answer::profile::{Profile, RANKED};
@@ -30,10 +30,11 @@ use crate::error::SearchError;
 use crate::index::SearchIndex;
 use crate::index::view::View;
 use crate::panics::catch_panics;
-use crate::query::Versions;
 use crate::query::note::{Note, NoteKind};
 use crate::query::{self, ParsedQuery};
+use crate::query::{Clause, Versions};
 use crate::scoring::rank;
+use crate::scoring::wanted::Mode;
 use crate::snippet::Snippets;
 use crate::words::StemMemo;
 
@@ -140,14 +141,15 @@ fn answer(
     let mut found = run(mode)?;
     // Relax the query only if no page has enough words: a short list of good matches is better than
     // a long list.
-    if found.total == 0 && mode == Mode::Enough && parsed.wanted().count() > 1 {
-        let relaxed = run(Mode::Any)?;
-        if relaxed.total > 0 {
-            mode = Mode::Any;
-            found = relaxed;
+    for relaxed in [Mode::Known, Mode::One] {
+        if found.total == 0 && mode == Mode::Enough && can_relax(&parsed) {
+            found = run(relaxed)?;
+            if found.total > 0 {
+                mode = relaxed;
+            }
         }
     }
-    if mode == Mode::Any {
+    if mode != Mode::Enough {
         parsed.notes.push(Note::new(NoteKind::FewOfTheWords, ""));
     }
     let mut next = if is_personal {
@@ -164,7 +166,7 @@ fn answer(
     };
     let understood = parsed.to_string();
     let by_score = query.order == Order::Relevance;
-    let presence = presence::of(view, &compiler, &parsed, &found.best)?;
+    let presence = presence::of(view, &compiler, (&parsed, mode), &found.best)?;
     let explained = (query.explain && by_score).then_some(&compiler);
     let explained = explained.map(|compiler| (compiler, &query.profile));
     let mut hits = hits(view, &parsed, &found.best, &presence, explained)?;
@@ -272,6 +274,14 @@ fn collect_matches(
     } else {
         view.searcher.search(&compiled, collect)?
     })
+}
+
+/// Returns whether pages with one of the words are more than those with enough.
+fn can_relax(parsed: &ParsedQuery) -> bool {
+    let demanded = parsed.clauses.iter().filter(|clause| clause.wanted().is_none());
+    let demanded = demanded.filter_map(Clause::demanded_words).count();
+    let wanted = parsed.wanted().count();
+    wanted > 0 && wanted + demanded > 1
 }
 
 fn hits(

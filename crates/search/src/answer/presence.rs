@@ -1,10 +1,11 @@
 //! Which of the wanted words each result has.
 
-use crate::answer::compile::{Compiler, Mode};
+use crate::answer::compile::Compiler;
 use crate::collect::RankedDoc;
 use crate::index::view::View;
 use crate::query::ParsedQuery;
 use crate::scoring::rank::{self, Units};
+use crate::scoring::wanted::Mode;
 
 /// The wanted words of a result.
 #[derive(Debug, Clone, Default)]
@@ -19,11 +20,11 @@ pub(crate) struct HeldWords {
 pub(crate) fn of(
     view: &View,
     compiler: &Compiler<'_>,
-    parsed: &ParsedQuery,
+    (parsed, mode): (&ParsedQuery, Mode),
     best: &[RankedDoc],
 ) -> tantivy::Result<Vec<HeldWords>> {
     let mut held = vec![HeldWords::default(); best.len()];
-    let wanted = compiler.wanted(parsed, Mode::Any)?;
+    let wanted = compiler.wanted(parsed, mode)?;
     if wanted.words.len() < 2 && wanted.demanded.is_empty() {
         // A page without the only word is no result.
         return Ok(held);

@@ -21,11 +21,23 @@ use crate::scoring::words_query::WordsQuery;
 /// Scores are exact below this (`rank`).
 const SCORE_MAX: Score = 4095.0;
 
+/// How many of the wanted words a page needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Enough of them. The default.
+    Enough,
+    /// Enough of those that some page has. Used if no page has enough.
+    Known,
+    /// One of them. Used if no page has enough of the known ones either.
+    One,
+}
+
 /// What a word weighs, and where it counts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Weighed {
-    /// 0 if no page has the word: it then counts nowhere.
     pub(crate) weight: Units,
+    /// Whether a page has the word.
+    pub(crate) is_known: bool,
     /// Languages in which the word does not count.
     pub(crate) function_words: FunctionWordLanguages,
 }
@@ -44,8 +56,7 @@ pub(crate) struct WantedQuery {
     pub(crate) words: Vec<WantedWord>,
     /// Words that other parts of the query demand.
     pub(crate) demanded: Vec<Weighed>,
-    /// Whether one word is enough.
-    pub(crate) any: bool,
+    pub(crate) mode: Mode,
     /// What a page with all words scores in addition.
     pub(crate) all_words: Score,
 }
@@ -75,7 +86,7 @@ type Bits = u64;
 struct Need {
     /// The wanted words that are no function words of the language.
     spoken: Bits,
-    /// Those of them that some page has: they count.
+    /// Those of them that count in this mode.
     counted: Bits,
     /// Those that are function words of no language; one of them is needed.
     weighty: Bits,
@@ -86,7 +97,8 @@ struct Need {
 impl WantedQuery {
     /// Returns what pages need in a language in which these words do not count.
     fn need(&self, is_silent: impl Fn(&FunctionWordLanguages) -> bool) -> Need {
-        let counts = |word: &Weighed| word.weight > 0 && !is_silent(&word.function_words);
+        let is_left_out = |word: &Weighed| self.mode != Mode::Enough && !word.is_known;
+        let counts = |word: &Weighed| !is_left_out(word) && !is_silent(&word.function_words);
         let (mut spoken, mut counted, mut weighty) = (0, 0, 0);
         let (mut total, mut count) = (0, 0);
         for (bit, word) in self.words.iter().enumerate() {
@@ -111,7 +123,10 @@ impl WantedQuery {
             // Any word will do.
             weighty = counted;
         }
-        let least = if self.any { 1 } else { share(total + held, count) };
+        let least = match self.mode {
+            Mode::Enough | Mode::Known => share(total + held, count),
+            Mode::One => 1,
+        };
         Need {
             spoken,
             counted,
