@@ -186,6 +186,24 @@ fn is_silent(language: &str, words: &[&str], word: &str) -> bool {
     !all_silent && is_function_word(language, word)
 }
 
+/// Returns whether a word of a query is not counted in some language.
+fn is_function(words: &[&str], word: &str) -> bool {
+    // `die` is a function word of Dutch, too.
+    ["en", "de", "nl"]
+        .iter()
+        .any(|language| is_silent(language, words, word))
+}
+
+/// Returns how many words of a query are no function words.
+fn others(words: &[&str]) -> usize {
+    words.iter().filter(|word| !is_function(words, word)).count()
+}
+
+/// Returns whether a word of a query scores in a language. Beside few other words, all do.
+fn is_scored(language: &str, words: &[&str], word: &str) -> bool {
+    others(words) <= 2 || !is_silent(language, words, word)
+}
+
 /// Returns the words of a query that count in a language.
 fn counted(language: &str, words: &[&'static str], weights: &Weights, asked: Asked) -> Vec<&'static str> {
     let is_known = |word: &str| asked == Asked::Enough || weights[word].1;
@@ -198,11 +216,8 @@ fn is_match(page: &Page, words: &[&'static str], weights: &Weights, asked: Asked
     let counted = counted(page.language, words, weights, asked);
     let weigh = |words: &[&str]| words.iter().map(|word| weights[word].0).sum::<u64>();
     let held: Vec<&str> = counted.iter().copied().filter(|word| page.has(word)).collect();
-    // `die` is a function word of Dutch, too.
-    let languages = ["en", "de", "nl"];
-    let is_function = |word: &&&str| languages.iter().any(|language| is_silent(language, words, word));
-    let only_function_words = held.iter().filter(is_function).count() == held.len();
-    let has_others = words.iter().filter(is_function).count() < words.len();
+    let only_function_words = held.iter().all(|word| is_function(words, word));
+    let has_others = others(words) > 0;
     if held.is_empty() || has_others && only_function_words {
         return false;
     }
@@ -213,11 +228,10 @@ fn is_match(page: &Page, words: &[&'static str], weights: &Weights, asked: Asked
 /// Returns the score of a page, given the inverse frequencies of the words of the query and the
 /// mean length of pages.
 fn score(page: &Page, query: &[&'static str], idf: &BTreeMap<&str, f64>, mean: f64) -> f64 {
-    let all_silent = query.iter().all(|word| is_function_word(page.language, word));
     let said: Vec<&'static str> = query
         .iter()
         .copied()
-        .filter(|word| all_silent || !is_function_word(page.language, word))
+        .filter(|word| is_scored(page.language, query, word))
         .collect();
     let mut score = 0.0;
     for word in &said {
@@ -358,11 +372,11 @@ fn check(pages: &BTreeMap<String, Page>, words: &[&'static str], found: &search:
     for hit in &found.hits {
         let name = hit.url_key.rsplit('/').next().unwrap();
         let page = &pages[name];
-        let counted = counted(page.language, words, &weights, asked);
-        let has_all = counted.iter().all(|word| page.has(word));
-        let known = words
-            .iter()
-            .filter(|word| asked == Asked::Enough || weights[*word].1);
+        let is_known = |word: &&&str| asked == Asked::Enough || weights[**word].1;
+        let scored = words.iter().filter(is_known);
+        let mut scored = scored.filter(|word| is_scored(page.language, words, word));
+        let has_all = scored.all(|word| page.has(word));
+        let known = words.iter().filter(is_known);
         let known: Vec<f64> = known.map(|word| idf[word]).collect();
         let all_words = if has_all && known.len() > 1 {
             known.iter().sum::<f64>() * 1.9

@@ -13,7 +13,7 @@
 use std::path::{Path, PathBuf};
 
 use access::AccessFilter;
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use clap::Parser;
 use search::{Change, Document, Query, Ranking, SearchIndex, Settings};
 

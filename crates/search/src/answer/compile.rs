@@ -27,6 +27,9 @@ use crate::scoring::wanted::{self, Mode, WantedQuery, WantedWord, Weighed};
 use crate::scoring::words_query::{Scores, WordsQuery};
 use crate::words::{self, Word};
 
+/// Up to this number of other words, function words score as well: `about us`.
+const FEW_WORDS: usize = 2;
+
 /// Compiles queries for tantivy, with the statistics of one snapshot of the index.
 pub(crate) struct Compiler<'v> {
     fields: &'v Fields,
@@ -40,6 +43,8 @@ pub(crate) struct Compiler<'v> {
     sees_links: bool,
     /// Function words of the query, with the languages in which they are ignored.
     function_words: Vec<(Word, FunctionWordLanguages)>,
+    /// Whether function words score all the same, because the query has few other words.
+    all_words_score: bool,
 }
 
 impl<'v> Compiler<'v> {
@@ -54,6 +59,10 @@ impl<'v> Compiler<'v> {
         let single = parsed.phrases().map(|(phrase, _)| phrase);
         let single: Vec<&Word> = single.filter_map(Phrase::single).collect();
         let function_words = FunctionWordLanguages::of(&single);
+        let others = function_words
+            .iter()
+            .filter(|languages| !languages.is_any())
+            .count();
         Compiler {
             fields: &view.fields,
             rules_in_use: &view.rules_in_use,
@@ -63,6 +72,7 @@ impl<'v> Compiler<'v> {
             ranking,
             sees_links: visible_view.sees_links,
             function_words: single.into_iter().cloned().zip(function_words).collect(),
+            all_words_score: others <= FEW_WORDS,
         }
     }
 
@@ -83,8 +93,11 @@ impl<'v> Compiler<'v> {
             clauses.push((occur, self.any_of(clause)?));
         }
         let wanted = self.wanted(parsed, mode)?;
-        if !wanted.words.is_empty() {
-            clauses.push((Occur::Must, Box::new(wanted)));
+        match (wanted.words.as_slice(), wanted.demanded.as_slice()) {
+            ([], _) => {}
+            // The only word is needed in any case.
+            ([word], []) => clauses.push((Occur::Must, Box::new(word.query.clone()))),
+            _ => clauses.push((Occur::Must, Box::new(wanted))),
         }
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
             // tantivy finds nothing for a query of negations only, so add a clause that all
@@ -115,6 +128,7 @@ impl<'v> Compiler<'v> {
                 .map(|phrase| self.weighed(phrase))
                 .collect::<Result<_, _>>()?,
             mode,
+            function_words_score: self.all_words_score,
             all_words: wanted::all_words_score(&most),
         })
     }
@@ -229,7 +243,7 @@ impl<'v> Compiler<'v> {
             scores: Some(Scores {
                 bm25,
                 times,
-                function_words: self.function_words(phrase),
+                function_words: self.silent(phrase),
             }),
         }))
     }
@@ -242,10 +256,19 @@ impl<'v> Compiler<'v> {
                 && let Some((_, forms)) = self.forms(phrase).into_iter().next()
             {
                 let idf = self.idf(&forms)?;
-                words.push((forms, idf, self.function_words(phrase)));
+                words.push((forms, idf, self.silent(phrase)));
             }
         }
         Ok(Near::new(words, self.anywhere()))
+    }
+
+    /// Returns the languages in which a word of the query does not score.
+    fn silent(&self, phrase: &Phrase) -> FunctionWordLanguages {
+        if self.all_words_score {
+            FunctionWordLanguages::default()
+        } else {
+            self.function_words(phrase)
+        }
     }
 
     /// Returns the languages in which a word of the query is a function word. A phrase is never

@@ -2,7 +2,7 @@
 //!
 //! Anserini's BM25, with Porter's stemmer and without function words, reaches MAP 0.3123 and P30
 //! 0.1942. The parameters of the ranking are published ones (`bm25`, `near`), and the list of
-//! English function words is Lucene's. Which of several published methods to use was chosen with
+//! English function words is Snowball's. Which of several published methods to use was chosen with
 //! these results in view (docs/search.md).
 
 mod collection;
@@ -51,15 +51,15 @@ fn abstracts_are_ranked_at_least_as_well_as_by_anserini() {
     };
     let all = quality(Ranking::default());
     println!("CACM: {all:?} (Anserini, BM25: 0.3123, 0.1942)");
-    // Measured: 0.3344 and 0.1974. Ranking is exact, so a lower figure means that different results
+    // Measured: 0.3500 and 0.2019. Ranking is exact, so a lower figure means that different results
     // were found.
-    assert!(all.map > 0.334 && all.p30 > 0.197, "{all:?}");
+    assert!(all.map > 0.3495 && all.p30 > 0.2015, "{all:?}");
     let without_near = quality(Ranking {
         near: false,
         ..Ranking::default()
     });
     assert!(
-        without_near.map > 0.3186 && without_near.p30 > 0.196,
+        without_near.map > 0.332 && without_near.p30 > 0.198,
         "{without_near:?}"
     );
 }

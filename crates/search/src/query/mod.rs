@@ -1,7 +1,8 @@
 //! Parses queries. Any text is a query: unusable parts are left out, with a note.
 //!
-//! The grammar in brief: adjacent clauses must all match. `a OR b` are alternatives. `-clause` or
-//! `NOT clause` must not match. A clause is a word, a `"phrase"`, the beginning of a word
+//! The grammar in brief: plain words are wanted (`scoring::wanted`), other clauses must all match.
+//! `+word` and `a AND b` must match too. `a OR b` are alternatives. `-clause` or `NOT clause` must
+//! not match. A clause is a word, a `"phrase"`, the beginning of a word
 //! (`archiv*`), words in one part of the page (`title:` and `url:`), or a filter `name:value`. Text
 //! that looks like one word but consists of several (`e-mail`, `iana.org`, a run of Chinese) is a
 //! phrase.

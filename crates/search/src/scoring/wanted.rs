@@ -57,6 +57,8 @@ pub(crate) struct WantedQuery {
     /// Words that other parts of the query demand.
     pub(crate) demanded: Vec<Weighed>,
     pub(crate) mode: Mode,
+    /// Whether function words score, and are among all words of the next.
+    pub(crate) function_words_score: bool,
     /// What a page with all words scores in addition.
     pub(crate) all_words: Score,
 }
@@ -88,8 +90,12 @@ struct Need {
     spoken: Bits,
     /// Those of them that count in this mode.
     counted: Bits,
+    /// Those that score: a page with all of them comes first.
+    scored: Bits,
     /// Those that are function words of no language; one of them is needed.
     weighty: Bits,
+    /// What those that count weigh together.
+    total: u64,
     /// The least weight of the wanted words; `None` if no page can match.
     weight: Option<u64>,
 }
@@ -99,10 +105,12 @@ impl WantedQuery {
     fn need(&self, is_silent: impl Fn(&FunctionWordLanguages) -> bool) -> Need {
         let is_left_out = |word: &Weighed| self.mode != Mode::Enough && !word.is_known;
         let counts = |word: &Weighed| !is_left_out(word) && !is_silent(&word.function_words);
-        let (mut spoken, mut counted, mut weighty) = (0, 0, 0);
+        let (mut spoken, mut counted, mut scored, mut weighty) = (0, 0, 0, 0);
         let (mut total, mut count) = (0, 0);
         for (bit, word) in self.words.iter().enumerate() {
             spoken |= u64::from(!is_silent(&word.weighed.function_words)) << bit;
+            let scores = self.function_words_score && !is_left_out(&word.weighed);
+            scored |= u64::from(scores || counts(&word.weighed)) << bit;
             if counts(&word.weighed) {
                 counted |= 1 << bit;
                 weighty |= u64::from(!word.weighed.function_words.is_any()) << bit;
@@ -130,7 +138,9 @@ impl WantedQuery {
         Need {
             spoken,
             counted,
+            scored,
             weighty,
+            total,
             weight: (count > 0).then(|| least.saturating_sub(held)),
         }
     }
@@ -292,7 +302,7 @@ impl Presence {
         let need = self.needs.of(document);
         Held {
             missing: need.spoken & !held,
-            has_all: need.counted != 0 && need.counted & !held == 0,
+            has_all: need.scored != 0 && need.scored & !held == 0,
         }
     }
 }
@@ -349,15 +359,33 @@ impl WantedScorer {
         let Some(least) = need.weight else {
             return false;
         };
-        let (mut weight, mut held) = (0, 0);
+        let (mut weight, mut held, mut left) = (0, 0, need.total);
         for word in self.words.iter_mut().filter(|word| need.counted & word.bit != 0) {
+            if weight + left < least {
+                return false;
+            }
+            left -= word.weight;
             if seek(&mut *word.docs, self.doc) == self.doc {
                 held |= word.bit;
                 weight += word.weight;
             }
         }
+        if weight < least || held & need.weighty == 0 && least > 0 {
+            return false;
+        }
+        for word in self
+            .words
+            .iter_mut()
+            .filter(|word| need.scored & !need.counted & word.bit != 0)
+        {
+            held |= if seek(&mut *word.docs, self.doc) == self.doc {
+                word.bit
+            } else {
+                0
+            };
+        }
         self.held = held;
-        weight >= least && (held & need.weighty != 0 || least == 0)
+        true
     }
 }
 
@@ -376,8 +404,8 @@ impl Scorer for WantedScorer {
         for word in self.words.iter_mut().filter(|word| self.held & word.bit != 0) {
             score += word.docs.score();
         }
-        let counted = self.needs.of(self.doc).counted;
-        if counted != 0 && self.held & counted == counted {
+        let all = self.needs.of(self.doc).scored;
+        if all != 0 && self.held & all == all {
             score += self.all_words;
         }
         score

@@ -43,8 +43,7 @@ pub(super) async fn feed(
     };
     let Answer { body: mut found, .. } = archive.ask(question).await?;
     if found.has_few_alone() {
-        // No page contains all of the words. A reader who waits for such a page must not get
-        // others.
+        // No page has enough of the words. A reader who waits for such a page must not get others.
         found.hits.clear();
     }
     let address = |path: &str| {

@@ -223,11 +223,12 @@ pub(super) fn newest_only() -> &'static str {
 
 /// Shows the query syntax, with an example of each form.
 pub(super) fn syntax() -> Markup {
-    const FORMS: [(&str, &str); 13] = [
+    const FORMS: [(&str, &str); 14] = [
         (
             "web archive",
-            "all words must match, anywhere in the title, text or URL",
+            "pages with all words first, anywhere in the title, text or URL",
         ),
+        ("+web archive", "a word that must match"),
         ("\"web archive\"", "an exact phrase"),
         ("archive -museum", "excludes a word"),
         ("library OR museum", "either of two words"),

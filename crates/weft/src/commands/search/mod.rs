@@ -27,7 +27,8 @@ use crate::units::{count, counted, day};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft search root zone                       both words
+  weft search root zone history               pages with all words first, then with most of their weight
+  weft search root zone +history              a word that must be there
   weft search '\"root zone\" -dnssec'           a phrase, excluding a word
   weft search domain site:iana.org year:2014
   weft search history type:html lang:en collection:crawl-a
