@@ -644,6 +644,7 @@ fn search() -> SearchBody {
                 of_near: Some(3),
                 like: Some("like:0123456789abcdef".into()),
                 thumbnail: Some(Box::new(attachment().capture)),
+                missing: vec!["other".into()],
                 snippet: Snippet {
                     parts: [("an ", false), ("example", true)]
                         .map(|(text, matched)| SnippetPart {
