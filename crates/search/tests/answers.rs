@@ -191,7 +191,7 @@ fn one_word_is_enough_where_no_page_has_more() {
     );
 }
 
-/// Hidden pages change neither what matches nor what is missing, whether or not the rules are
+/// Hidden pages do not change matches or missing words, whether or not the rules are
 /// strict: words are weighed among the pages that the caller sees.
 #[test]
 fn hidden_pages_do_not_change_what_matches() {

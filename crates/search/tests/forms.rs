@@ -211,7 +211,7 @@ fn counted(language: &str, words: &[&'static str], weights: &Weights, asked: Ask
     words.iter().filter(counts).copied().collect()
 }
 
-/// Returns whether a page has what is asked of the words of a query.
+/// Returns whether a page matches the words of a query.
 fn is_match(page: &Page, words: &[&'static str], weights: &Weights, asked: Asked) -> bool {
     let counted = counted(page.language, words, weights, asked);
     let weigh = |words: &[&str]| words.iter().map(|word| weights[word].0).sum::<u64>();

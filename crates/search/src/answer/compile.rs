@@ -35,7 +35,7 @@ pub(crate) struct Compiler<'v> {
     fields: &'v Fields,
     rules_in_use: &'v StemRulesInUse,
     live: &'v LiveStatistics,
-    /// Statistics of what the caller sees: they decide what matches.
+    /// Statistics of the pages that the caller can see. They decide what matches.
     seen: &'v LiveStatistics,
     versions: Versions,
     ranking: Ranking,

@@ -10,7 +10,7 @@ use crate::scoring::wanted::Mode;
 /// The wanted words of a result.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HeldWords {
-    /// Those that the page lacks, as written.
+    /// The words that the page lacks, as written.
     pub(crate) missing: Vec<String>,
     /// What the page scores for having all words.
     pub(crate) all_words: Units,

@@ -37,7 +37,7 @@ enum Join {
 struct SignedLeaf {
     leaf: Leaf,
     negated: bool,
-    /// Whether it is written with `+`, or `AND` is beside it.
+    /// Whether it is written with `+` or joined by `AND`.
     demanded: bool,
 }
 

@@ -88,11 +88,11 @@ type Bits = u64;
 struct Need {
     /// The wanted words that are no function words of the language.
     spoken: Bits,
-    /// Those of them that count in this mode.
+    /// The words that count in this mode.
     counted: Bits,
-    /// Those that score: a page with all of them comes first.
+    /// The words that score. A page with all of them comes first.
     scored: Bits,
-    /// Those that are function words of no language; one of them is needed.
+    /// The words that are function words of no language. One of them is needed.
     weighty: Bits,
     /// What those that count weigh together.
     total: u64,
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn few_words_are_all_needed_and_of_many_a_small_share() {
-        // Of words that weigh 360 together.
+        // The words weigh 360 together.
         let shares: Vec<u64> = (1..=8).map(|count| share(360, count)).collect();
         assert_eq!(shares, [360, 360, 160, 90, 58, 40, 30, 23]);
         assert_eq!(share(1000, 64), 1);
