@@ -23,7 +23,7 @@ pub enum VectorsError {
         reason: &'static str,
     },
     /// There is no tokenizer for the table.
-    #[error("no tokenizer.json beside {}", path.display())]
+    #[error("tokenizer.json is missing in the folder of {}", path.display())]
     NoTokenizer {
         /// The file of vectors.
         path: PathBuf,

@@ -9,7 +9,7 @@ use crate::error::VectorsError;
 /// Maximum size of a tokenizer. That of XLM-RoBERTa, with 250,000 tokens, has 17 MB.
 const TOKENIZER_BYTES_MAX: u64 = 128 << 20;
 
-/// Returns the tokenizer of a table: `tokenizer.json` beside it, or the file of `wordllama`.
+/// Returns the tokenizer of a table: `tokenizer.json` in its folder, or the file of `wordllama`.
 /// `weights/l2_supercat_256.safetensors` of that package belongs to
 /// `tokenizers/l2_supercat_tokenizer_config.json`.
 pub(crate) fn tokenizer_of(table: &Path) -> Result<PathBuf, VectorsError> {

@@ -23,6 +23,7 @@ mod safetensors;
 mod table;
 mod tokenizer;
 
+use std::fmt;
 use std::path::Path;
 
 pub use error::VectorsError;
@@ -40,9 +41,17 @@ pub struct Vectors {
     tokenizer: Tokenizer,
 }
 
+impl fmt::Debug for Vectors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vectors")
+            .field("dimensions", &self.dimensions())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Vectors {
     /// Reads a table from a safetensors file, and its tokenizer from `tokenizer.json` in the same
-    /// folder. If there is none, the name and the folder that `wordllama` uses are tried.
+    /// folder. Otherwise the name and the folder that `wordllama` uses are tried.
     ///
     /// # Errors
     /// [`VectorsError`] if a file is missing or has another format.

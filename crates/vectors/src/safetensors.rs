@@ -80,7 +80,7 @@ impl<'p> Tensors<'p> {
         self.tensors.get(name)
     }
 
-    /// Reads a tensor and calls `each` with `count` values at a time, as many as a row has.
+    /// Reads a tensor and calls `each` with `count` values at a time: a row.
     pub(crate) fn read_rows(
         &mut self,
         tensor: &Tensor,

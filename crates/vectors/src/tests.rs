@@ -1,5 +1,5 @@
-//! Tables and texts against the Python packages. `tests/data/make.py` makes the tokenizers, and asks
-//! the packages for tokens and vectors.
+//! Compares tokens and vectors with those of the Python packages. `tests/data/make.py` makes the
+//! tokenizers and the expected results.
 
 use std::fs;
 use std::path::{Path, PathBuf};

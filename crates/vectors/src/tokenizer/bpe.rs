@@ -129,7 +129,7 @@ impl Bpe {
 
 fn first_merge(merges: &[Merge]) -> Option<(usize, Merge)> {
     let merges = merges.iter().copied().enumerate();
-    // Of equal ones, `min_by_key` returns the first.
+    // `min_by_key` returns the first of equal ones.
     let first = merges.min_by_key(|(_, merge)| merge.rank)?;
     Some(first).filter(|(_, merge)| *merge != NO_MERGE)
 }

@@ -25,7 +25,7 @@ const REPLACEMENT_BYTES_MAX: usize = 64;
 pub(super) struct Charsmap {
     units: Vec<u32>,
     replacements: Vec<u8>,
-    /// Whether the map leaves each character of ASCII as it is.
+    /// Whether the map keeps each character of ASCII.
     is_plain: [bool; 128],
 }
 
@@ -65,8 +65,8 @@ impl Charsmap {
         normal
     }
 
-    /// Returns the length of the characters at the beginning that the map leaves as they are. Each is
-    /// a grapheme, because a character of ASCII follows it.
+    /// Returns the length of the characters at the beginning that the map keeps. Each is a grapheme,
+    /// because a character of ASCII follows it.
     fn plain_bytes(&self, text: &str) -> usize {
         let bytes = text.as_bytes();
         let is_plain = |byte: u8| self.is_plain.get(usize::from(byte)).is_some_and(|plain| *plain);

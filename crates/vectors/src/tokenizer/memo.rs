@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-/// Number of words after which a memo begins anew. It then has about 6 MB.
+/// Maximum number of words. A full memo has about 6 MB and is cleared.
 const WORDS_MAX: usize = 1 << 16;
 
 /// Longer pieces are not remembered.
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_known_word_is_not_split_again_and_a_full_memo_begins_anew() {
+    fn a_known_word_is_not_split_again_and_a_full_memo_is_cleared() {
         let memos = Memos::default();
         let tokens_of = |word: usize, is_split: bool| {
             memos.with(|memo| {

@@ -197,7 +197,7 @@ fn lowercase(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(text.chars().flat_map(char::to_lowercase).collect())
 }
 
-/// Applies a normal form of Unicode, which leaves ASCII as it is.
+/// Applies a normal form of Unicode. It does not change ASCII.
 fn unicode<'t>(text: Cow<'t, str>, form: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
     if text.is_ascii() {
         return text;

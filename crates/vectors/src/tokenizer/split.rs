@@ -95,7 +95,7 @@ pub(super) fn pieces(steps: &[Splitter], text: &str, is_first: bool, each: &mut 
     }
 }
 
-/// Splits a text at gaps, which are removed, and around marks, which are pieces of their own.
+/// Splits a text at gaps, which are removed, and around marks. Each mark is a piece.
 fn split(
     text: &str,
     is_gap: impl Fn(char) -> bool,

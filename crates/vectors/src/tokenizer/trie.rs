@@ -3,7 +3,7 @@
 //! Nodes are numbered level by level, so the children of a node follow those of the node before it.
 //! A node takes 9 bytes.
 
-/// A token number that is none.
+/// Marks a node at which no token ends.
 const NO_TOKEN: u32 = u32::MAX;
 
 /// Nodes with more children are searched by halves.
