@@ -9,7 +9,7 @@ use search::{Change, Document, Likeness, Query, Results, SearchIndex, Settings, 
 pub(crate) fn open(dir: &Path) -> SearchIndex {
     let settings = Settings {
         writer_memory_bytes: 15_000_000,
-        threads: 1,
+        ..Settings::default()
     };
     SearchIndex::open(dir, settings).unwrap()
 }

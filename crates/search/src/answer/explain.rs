@@ -48,6 +48,7 @@ pub(crate) fn explain(
         "all_words": { "score": rank::points(held.all_words), "missing": held.missing },
         "near": { "score": rank::points(near) },
         "prior": { "score": rank::points(prior), "inlink_bucket": found.bucket },
+        "similarity": { "score": rank::points(found.similarity) },
         "profile": { "score": rank::points(found.gain), "parts": preferred(view, profile, found)? },
         "final": rank::points(found.score),
     }))

@@ -10,10 +10,12 @@ mod explain;
 mod presence;
 pub(crate) mod profile;
 pub(crate) mod results;
+mod semantic;
 
 use std::time::Instant;
 
 use access::AccessFilter;
+use vectors::Vectors;
 
 use crate::answer::compile::Compiler;
 use crate::answer::cursor::Cursor;
@@ -45,7 +47,8 @@ impl SearchIndex {
     /// Answers a query from the documents that `sight` can see. Hits, total and facets are computed
     /// as if the hidden documents did not exist; with a strict sight, so are scores and their
     /// order. `text_of` returns the text of a version for its snippet. It is called at most `limit`
-    /// times, and only the first [`crate::SNIPPET_TEXT_BYTES_MAX`] bytes of each text are read.
+    /// times, and once more for each of the first 1,000 matches if the index has word vectors. Only the
+    /// first [`crate::SNIPPET_TEXT_BYTES_MAX`] bytes of each text are read.
     ///
     /// # Errors
     /// [`SearchError`] if the index cannot be read or `after` is not a cursor
@@ -58,7 +61,7 @@ impl SearchIndex {
     ) -> Result<Results, SearchError> {
         // One view for the whole answer, so a concurrent commit cannot change its total or its
         // order.
-        catch_panics(|| answer(&self.view(), query, sight, text_of, None))
+        catch_panics(|| answer(&self.view(), self.vectors(), query, sight, text_of, None))
     }
 
     /// As [`SearchIndex::search`], but if the query names a time with `at:`, the best matches are
@@ -74,12 +77,22 @@ impl SearchIndex {
         text_of: &TextSource<'_>,
         inlinks_at: &InlinksAt<'_>,
     ) -> Result<Results, SearchError> {
-        catch_panics(|| answer(&self.view(), query, sight, text_of, Some(inlinks_at)))
+        catch_panics(|| {
+            answer(
+                &self.view(),
+                self.vectors(),
+                query,
+                sight,
+                text_of,
+                Some(inlinks_at),
+            )
+        })
     }
 }
 
 fn answer(
     view: &View,
+    vectors: Option<&Vectors>,
     query: &Query,
     sight: &AccessFilter,
     text_of: &TextSource<'_>,
@@ -101,12 +114,12 @@ fn answer(
         });
     }
     let limit = query.limit.min(LIMIT_MAX);
-    // The in-links of a time and a profile reorder only the best matches. The results after them are
-    // in the order of scores.
+    // The in-links of a time, word vectors and a profile reorder only the best matches. The results
+    // after them are in the order of scores.
     let as_of = inlinks_at.and_then(|inlinks_at| Some((as_of::time(&parsed)?, inlinks_at)));
     let is_personal = limit > 0
         && query.order == Order::Relevance
-        && (!query.profile.is_empty() || as_of.is_some())
+        && (!query.profile.is_empty() || as_of.is_some() || vectors.is_some())
         && cursor.as_ref().is_none_or(|cursor| cursor.personal);
     // A cursor keeps the mode of its list, so that its next page lists the same matches.
     let mut mode = match &cursor {
@@ -156,6 +169,9 @@ fn answer(
         let after_all = last_of(view, &found, mode)?;
         if let Some((last, inlinks_at)) = as_of {
             as_of::rerank(&view.searcher, &mut found.best, last, inlinks_at)?;
+        }
+        if let Some(vectors) = vectors {
+            semantic::rerank(view, vectors, &parsed, &mut found.best, text_of)?;
         }
         let page = (personal_after.as_ref(), limit);
         put_in_order(view, &query.profile, &mut found, page)?

@@ -177,6 +177,7 @@ impl Collector for GroupedCollector<'_, '_> {
             all.best.push(RankedDoc {
                 score: one.score,
                 gain: 0,
+                similarity: 0,
                 bucket: one.bucket,
                 address: DocAddress::new(one.segment, one.document),
                 group: Some(self.grouping.group(one, &of_site, &of_content)),

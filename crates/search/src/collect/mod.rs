@@ -91,6 +91,8 @@ pub(crate) struct RankedDoc {
     pub(crate) score: Units,
     /// The part of the score that a profile added.
     pub(crate) gain: Units,
+    /// The part of the score that word vectors added.
+    pub(crate) similarity: Units,
     pub(crate) bucket: u8,
     pub(crate) address: DocAddress,
     /// The group that the result represents, if results are grouped.
@@ -212,6 +214,7 @@ impl SegmentTopDocs {
         Some(RankedDoc {
             score,
             gain: 0,
+            similarity: 0,
             bucket: bucket_of(&self.buckets, document),
             address: DocAddress::new(self.segment, document),
             group: None,

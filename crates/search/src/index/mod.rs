@@ -37,6 +37,7 @@ use prepare::prepare;
 pub use purge::ActiveSearches;
 use shared::{Shared, State};
 use tantivy::{Index, IndexReader, ReloadPolicy};
+use vectors::Vectors;
 
 use crate::documents::buckets::{BucketChanges, Buckets};
 use crate::documents::document::Change;
@@ -315,6 +316,10 @@ impl SearchIndex {
 
     pub(crate) fn view(&self) -> Arc<View> {
         self.shared.view()
+    }
+
+    pub(crate) fn vectors(&self) -> Option<&Vectors> {
+        self.shared.settings.vectors.as_deref()
     }
 
     pub(crate) fn dir(&self) -> &Path {
