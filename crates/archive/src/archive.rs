@@ -83,6 +83,9 @@ pub struct OpenSettings {
     /// [`MEMORY_SIZE_BYTES`](crate::MEMORY_SIZE_BYTES) if absent, and at least
     /// [`MEMORY_SIZE_BYTES_MIN`](crate::MEMORY_SIZE_BYTES_MIN).
     pub memory_size_bytes: Option<u64>,
+    /// A table of word vectors that search orders the best matches by, if this process becomes the
+    /// owner. Its memory comes on top of `memory_size_bytes`.
+    pub vectors: Option<PathBuf>,
 }
 
 /// An archive. Either this process owns it (it holds the lock file), or it reaches the owner over
@@ -471,6 +474,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
         kept_out: settings.kept_out.clone(),
         document_reader: settings.document_reader.clone(),
         memory: Memory::new(settings.memory_size_bytes),
+        vectors: settings.vectors.clone(),
     };
     let patience = if settings.own {
         OWNED_TIME_MAX
@@ -496,7 +500,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
         let readers = Lock::readers(&files.lock());
         if readers.is_some()
             && settings.asks_only
-            && let Some(owner) = try_read(files, how.memory, sources)?
+            && let Some(owner) = try_read(files, &how, sources)?
         {
             return Ok(Role::Owner(owner));
         }
@@ -538,13 +542,13 @@ fn try_own(
             Err(error) => return Err(error),
         }
     }
-    try_read(files, how.memory, sources)
+    try_read(files, how, sources)
 }
 
 /// Becomes a reader. Returns `None` while another process owns the archive.
-fn try_read(files: &Files, memory: Memory, sources: &Sources) -> Result<Option<Owner>, OpenError> {
+fn try_read(files: &Files, how: &Opening, sources: &Sources) -> Result<Option<Owner>, OpenError> {
     match Lock::try_share(&files.lock())? {
-        Some(lock) => Ok(Some(Owner::open_read_only(files, lock, memory, sources)?)),
+        Some(lock) => Ok(Some(Owner::open_read_only(files, lock, how, sources)?)),
         None => Ok(None),
     }
 }

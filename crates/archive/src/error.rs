@@ -114,6 +114,9 @@ pub enum OpenError {
         /// The search index's error.
         message: String,
     },
+    /// The table of word vectors cannot be used.
+    #[error("--vectors: {0}")]
+    Vectors(#[from] vectors::VectorsError),
 }
 
 impl OpenError {

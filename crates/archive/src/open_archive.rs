@@ -1,5 +1,6 @@
 //! An archive that is open, in the process that owns it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use index::{EpochReport, Index, Snapshot, TakedownRules};
 use inputs::{DigestCache, Sources};
 use parking_lot::Mutex;
 use search::SearchIndex;
+use vectors::Vectors;
 
 use crate::access_filters::AccessFilters;
 use crate::facts_place::place_of;
@@ -77,6 +79,7 @@ impl OpenArchive {
         files: Files,
         settings: ArchiveSettings,
         memory: Memory,
+        vectors: Option<&Path>,
         sources: Sources,
         opened_for: OpenMode,
     ) -> Result<OpenArchive, OpenError> {
@@ -87,8 +90,12 @@ impl OpenArchive {
                 message: error.to_string(),
             }
         })?;
+        let search_settings = search::Settings {
+            vectors: vectors.map(Vectors::open).transpose()?.map(Arc::new),
+            ..memory.search()
+        };
         let search =
-            SearchIndex::open(&files.search(), memory.search()).map_err(|error| OpenError::Search {
+            SearchIndex::open(&files.search(), search_settings).map_err(|error| OpenError::Search {
                 dir: dir(),
                 message: error.to_string(),
             })?;

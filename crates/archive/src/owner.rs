@@ -5,6 +5,7 @@
 //! this order.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -51,6 +52,8 @@ pub(crate) struct Opening {
     /// See [`crate::OpenSettings::document_reader`].
     pub(crate) document_reader: Option<Arc<dyn DocumentReader>>,
     pub(crate) memory: Memory,
+    /// See [`crate::OpenSettings::vectors`].
+    pub(crate) vectors: Option<PathBuf>,
 }
 
 pub(crate) struct Owner {
@@ -86,7 +89,15 @@ impl Owner {
         } else {
             OpenMode::Writing
         };
-        let mut open = OpenArchive::open(files.clone(), settings, how.memory, sources.clone(), opened_for)?;
+        let vectors = how.vectors.as_deref();
+        let mut open = OpenArchive::open(
+            files.clone(),
+            settings,
+            how.memory,
+            vectors,
+            sources.clone(),
+            opened_for,
+        )?;
         let referred = how.kept_out.as_ref().and_then(|rules| rules.referred());
         open.recounting = how.recount.then(|| Recounting::new(&files.index(), referred));
         open.kept_out = how.kept_out;
@@ -126,7 +137,7 @@ impl Owner {
     pub(crate) fn open_read_only(
         files: &Files,
         lock: Lock,
-        memory: Memory,
+        how: &Opening,
         sources: &Sources,
     ) -> Result<Owner, OpenError> {
         let settings = files.read_settings()?.ok_or_else(|| files.missing())?;
@@ -135,7 +146,8 @@ impl Owner {
             open: Some(Arc::new(OpenArchive::open(
                 files.clone(),
                 settings,
-                memory,
+                how.memory,
+                how.vectors.as_deref(),
                 sources.clone(),
                 OpenMode::Reading,
             )?)),

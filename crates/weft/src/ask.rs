@@ -37,6 +37,7 @@ pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow
     // The global flag can only restrict the command further.
     settings.read_only |= context.read_only;
     settings.memory_size_bytes = context.memory_size_bytes;
+    settings.vectors = context.vectors.clone();
     settings.documents.get_or_insert(DocumentScope::All);
     settings.document_reader = Some(document_workers::reader());
     if settings.read_only && settings.create {

@@ -49,6 +49,20 @@ pub(crate) struct GlobalArgs {
     )]
     memory: Option<u64>,
 
+    /// Order search results also by meaning, with this table of word vectors
+    ///
+    /// A file model.safetensors with tokenizer.json in its folder, as model2vec and wordllama have. It
+    /// applies if this process opens the archive, not if another process serves it.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_VECTORS",
+        value_name = "FILE",
+        hide_env_values = true,
+        hide_short_help = true
+    )]
+    vectors: Option<PathBuf>,
+
     /// Query as a member of these groups: what may they see?
     ///
     /// Groups are separated by commas; '' is the public. Answers contain what access rules leave
@@ -77,6 +91,8 @@ pub(crate) struct Context {
     pub(crate) read_only: bool,
     /// Limit on the memory of an archive opened by this process.
     pub(crate) memory_size_bytes: Option<u64>,
+    /// Table of word vectors for search in an archive opened by this process.
+    pub(crate) vectors: Option<PathBuf>,
     /// The groups to query as; `None` for the owner, who sees everything.
     pub(crate) groups: Option<Groups>,
     /// Prints answers as JSON.
@@ -117,6 +133,7 @@ impl Context {
             archive,
             read_only: args.read_only,
             memory_size_bytes: args.memory,
+            vectors: args.vectors,
             groups: args.groups,
             json: args.json,
             verbose: args.verbose,

@@ -51,6 +51,35 @@ pub(crate) fn loaded() -> Workspace {
     place
 }
 
+/// A table in which a kestrel and a heron are alike.
+fn write_vectors(place: &Workspace) {
+    let header = br#"{"embeddings":{"dtype":"I8","shape":[3,2],"data_offsets":[0,6]}}"#;
+    let length = (header.len() as u64).to_le_bytes();
+    let table = [&length[..], header, &[0, 0, 100, 0, 100, 20]].concat();
+    place.write("model.safetensors", &table);
+    let tokenizer = br##"{
+        "pre_tokenizer": { "type": "WhitespaceSplit" },
+        "model": { "type": "WordPiece", "vocab": { "[UNK]": 0, "kestrel": 1, "heron": 2 } }
+    }"##;
+    place.write("tokenizer.json", tokenizer);
+}
+
+#[test]
+fn word_vectors_are_a_part_of_the_score() {
+    let place = loaded();
+    let search = ["search", "kestrel", "--explain", "--vectors", "model.safetensors"];
+    place
+        .run(&search)
+        .expect(1, &[], &["--vectors: read", "model.safetensors"]);
+    write_vectors(&place);
+    let found = place.json(&search);
+    assert_eq!(found["total"], place.json(&["search", "kestrel"])["total"]);
+    for hit in found["hits"].as_array().unwrap() {
+        let part = hit["explanation"]["similarity"]["score"].as_f64();
+        assert!(part.is_some_and(|part| part > 0.0), "{hit}");
+    }
+}
+
 #[test]
 fn pages_are_found_as_they_were() {
     let place = loaded();
