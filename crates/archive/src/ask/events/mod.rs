@@ -113,7 +113,7 @@ impl PartSearch<'_> {
         if results
             .notes
             .iter()
-            .any(|note| note.kind == NoteKind::MostOfTheWords)
+            .any(|note| note.kind == NoteKind::FewOfTheWords)
         {
             return Ok(Results {
                 epoch: results.epoch,
