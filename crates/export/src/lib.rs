@@ -30,7 +30,10 @@ pub use crash::CRASH_POINTS;
 pub use fixity::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 pub use graph::{Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
 pub use list::{List, ListExport, ListWriter};
-pub use redact::{CopyMismatch, Redaction, RedactionCounts, RedactionRules, WriteError};
+pub use redact::{
+    CopyMismatch, MemberRules, PackageCounts, PackageError, PackageRedaction, Redaction, RedactionCounts,
+    RedactionRules, WriteError,
+};
 pub use results::{
     AskFn, ExportError, ExportFormat, ExportReport, OmittedRecord, ResultExport, write_results,
 };

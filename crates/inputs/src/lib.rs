@@ -49,7 +49,8 @@ pub use list::read_inherited_list;
 pub use load_input::LoadInput;
 pub use package::{ListedPage, MAIN_LIST, Packages, PageLine, PageLineError, PageLines, package_of};
 pub use package::{
-    PackagePart, is_local_member, is_package, is_unfinished_package, package_parts, without_secrets,
+    PackagePart, is_local_member, is_package, is_unfinished_package, member_location, package_parts,
+    without_secrets,
 };
 pub use path::{is_address, path_of, path_text};
 pub use required_package::RequiredPackage;

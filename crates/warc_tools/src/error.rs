@@ -40,6 +40,14 @@ pub enum WriteError {
         /// What was found.
         detail: String,
     },
+    /// The input is a ZIP file, whose parts are not records.
+    #[error(
+        "{path} is a package (ZIP), not a file of records; unzip it, and name the files of its folder archive"
+    )]
+    Package {
+        /// The input.
+        path: String,
+    },
     /// The input has no record.
     #[error("{path} contains no records")]
     NoRecord {

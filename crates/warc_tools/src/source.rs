@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -11,6 +12,9 @@ use crate::defects::loses;
 use crate::error::WriteError;
 use crate::record_digests;
 use crate::temp_file::folder_of;
+
+/// The beginning of a ZIP file with members.
+const ZIP_MARK: [u8; 4] = *b"PK\x03\x04";
 
 /// A file that is read, and must not change meanwhile.
 pub(crate) struct Original {
@@ -33,6 +37,13 @@ impl Original {
         }
         let file = File::open(path).map_err(unread(path))?;
         let state = state_of(&file).map_err(unread(path))?;
+        // Records in a package can be found, but a copy would lose its index and its lists of pages.
+        let mut beginning = [0; ZIP_MARK.len()];
+        if file.read_exact_at(&mut beginning, 0).is_ok() && beginning == ZIP_MARK {
+            return Err(WriteError::Package {
+                path: path.display().to_string(),
+            });
+        }
         Ok(Original {
             path: path.to_owned(),
             file,

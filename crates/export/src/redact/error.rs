@@ -23,6 +23,42 @@ pub enum WriteError {
     CopyMismatch(#[from] CopyMismatch),
 }
 
+/// Why a package has no copy.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageError {
+    /// The package, or a member of it, cannot be read.
+    #[error("{name} cannot be read")]
+    Read {
+        /// The package or the member.
+        name: String,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A member with records cannot be read as such.
+    #[error(transparent)]
+    Records(#[from] ReadError),
+    /// The package contains packages.
+    #[error("{0} is a package in a package, which cannot be redacted: unpack the outer one, and redact each")]
+    Nested(String),
+    /// The package was changed meanwhile.
+    #[error("the package changed while it was read; nothing was written. Run weft redact again")]
+    Changed,
+    /// The copy was written, but is wrong.
+    #[error("the copy is wrong, and was removed: {0}")]
+    Wrong(String),
+    /// A member of the copy is wrong.
+    #[error("{name}")]
+    Member {
+        /// The member.
+        name: String,
+        /// What is wrong.
+        source: CopyMismatch,
+    },
+    /// The copy cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
 /// Why a copy is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyMismatch {

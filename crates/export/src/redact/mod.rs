@@ -11,7 +11,9 @@
 
 mod decide;
 mod error;
+mod package;
 
+use std::collections::HashMap;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -20,10 +22,12 @@ use std::sync::Arc;
 
 use index::TakedownRules;
 use serde::Serialize;
+use tempfile::NamedTempFile;
 use warc::{Defect, Entry, Input, Kind, ReadError, Reader, ReaderSettings, Span};
 
 use decide::decide;
-pub use error::{CopyMismatch, WriteError};
+pub use error::{CopyMismatch, PackageError, WriteError};
+pub use package::{MemberRules, PackageCounts, PackageRedaction};
 
 use crate::crash;
 
@@ -84,6 +88,18 @@ pub struct RedactionCounts {
     pub records_naming: u64,
 }
 
+impl RedactionCounts {
+    /// Adds the numbers of another input.
+    fn add(&mut self, other: RedactionCounts) {
+        self.records_kept += other.records_kept;
+        self.records_selected += other.records_selected;
+        self.records_concerned += other.records_concerned;
+        self.input_bytes += other.input_bytes;
+        self.kept_bytes += other.kept_bytes;
+        self.records_naming += other.records_naming;
+    }
+}
+
 impl Redaction {
     /// Reads an input and decides which records a copy keeps. `each` gets the offset up to which it
     /// was read.
@@ -141,6 +157,21 @@ impl Redaction {
         }
     }
 
+    /// Returns the offset in the copy of each kept record, by its offset in the input.
+    fn moved(&self) -> HashMap<u64, u64> {
+        let mut gone_bytes = 0;
+        let mut moved = HashMap::new();
+        for row in &self.records {
+            match row.fate {
+                Fate::Stays => {
+                    moved.insert(row.span.offset, row.span.offset - gone_bytes);
+                }
+                Fate::Selected | Fate::Concerned => gone_bytes += row.span.length,
+            }
+        }
+        moved
+    }
+
     /// Returns the bytes outside records. They are copied.
     pub fn damaged(&self) -> &[(Span, Defect)] {
         &self.damaged
@@ -160,40 +191,18 @@ impl Redaction {
         leave_out: RedactionRules<'_>,
         mut each: impl FnMut(u64),
     ) -> Result<(), WriteError> {
-        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        let io = |what: &'static str| {
-            move |source| WriteError::Io {
-                what,
-                path: out.to_owned(),
-                source,
-            }
-        };
-        let mut aside = tempfile::Builder::new();
-        // The same permissions as for other files, subject to the umask of the process.
-        let aside = aside
-            .prefix(".weft-redact-")
-            .permissions(Permissions::from_mode(0o666));
-        let mut aside = aside.tempfile_in(folder).map_err(io("write"))?;
-        self.copy(input, &mut aside, &mut each).map_err(io("write"))?;
-        aside.as_file().sync_all().map_err(io("sync"))?;
+        let mut aside = temporary_for(out)?;
+        self.copy(input, &mut aside, &mut each)
+            .map_err(io_error("write", out))?;
+        aside.as_file().sync_all().map_err(io_error("sync", out))?;
         // Reads the written file again, to find errors of writing as well.
-        let copy = Arc::new(aside.reopen().map_err(io("read again"))?);
+        let copy = Arc::new(aside.reopen().map_err(io_error("read again", out))?);
         let mut before = 0;
         self.compare(copy, &out.display().to_string(), leave_out, |at| {
             each(at - before);
             before = at;
         })?;
-        crash::point("redact.before_rename");
-        if replaces {
-            aside.persist(out).map(drop)
-        } else {
-            aside.persist_noclobber(out).map(drop)
-        }
-        .map_err(|error| io("rename the copy to")(error.error))?;
-        // A rename is durable only once its folder is synced.
-        let folder = File::open(folder).map_err(io("sync the folder of"))?;
-        folder.sync_all().map_err(io("sync the folder of"))
+        publish(aside, out, replaces)
     }
 
     /// Copies the kept ranges.
@@ -273,6 +282,45 @@ impl Redaction {
         }
         kept.retain(|span| span.length > 0);
         kept
+    }
+}
+
+/// Creates the temporary file for a copy, in its folder.
+fn temporary_for(out: &Path) -> Result<NamedTempFile, WriteError> {
+    let mut aside = tempfile::Builder::new();
+    // The same permissions as for other files, subject to the umask of the process.
+    let aside = aside
+        .prefix(".weft-redact-")
+        .permissions(Permissions::from_mode(0o666));
+    aside.tempfile_in(folder_of(out)).map_err(io_error("write", out))
+}
+
+/// Gives a verified copy its name, durably.
+fn publish(aside: NamedTempFile, out: &Path, replaces: bool) -> Result<(), WriteError> {
+    crash::point("redact.before_rename");
+    if replaces {
+        aside.persist(out).map(drop)
+    } else {
+        aside.persist_noclobber(out).map(drop)
+    }
+    .map_err(|error| io_error("rename the copy to", out)(error.error))?;
+    // A rename is durable only once its folder is synced.
+    File::open(folder_of(out))
+        .and_then(|folder| folder.sync_all())
+        .map_err(io_error("sync the folder of", out))
+}
+
+fn folder_of(out: &Path) -> &Path {
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+fn io_error(what: &'static str, out: &Path) -> impl Fn(io::Error) -> WriteError + use<> {
+    let path = out.to_owned();
+    move |source| WriteError::Io {
+        what,
+        path: path.clone(),
+        source,
     }
 }
 

@@ -23,6 +23,8 @@ use crate::results::{AskFn, ExportError};
 
 pub use index::{IndexForm, write_index, write_zipnum};
 pub use selection::CaptureSelection;
+pub(crate) use sorted_rows::SortedRows;
+pub(crate) use wacz::Package;
 pub use wacz::write_wacz;
 pub use warc_file::write_warc;
 

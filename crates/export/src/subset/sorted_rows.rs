@@ -12,7 +12,7 @@ const RUN_BYTES: usize = 32 << 20;
 const ROW_BYTES: usize = size_of::<Vec<u8>>() + 16;
 
 /// Collects rows in any order.
-pub(super) struct SortedRows {
+pub(crate) struct SortedRows {
     run: Vec<Vec<u8>>,
     run_bytes: usize,
     run_bytes_max: usize,
@@ -35,7 +35,7 @@ impl SortedRows {
         }
     }
 
-    pub(super) fn push(&mut self, row: Vec<u8>) -> io::Result<()> {
+    pub(crate) fn push(&mut self, row: Vec<u8>) -> io::Result<()> {
         self.run_bytes += row.len() + ROW_BYTES;
         self.run.push(row);
         if self.run_bytes < self.run_bytes_max {
@@ -63,7 +63,7 @@ impl SortedRows {
     }
 
     /// Returns all rows in order.
-    pub(super) fn finish(mut self) -> io::Result<Rows> {
+    pub(crate) fn finish(mut self) -> io::Result<Rows> {
         self.end_run()?;
         let mut rows = Rows {
             runs: self.runs.into_iter().map(BufReader::new).collect(),
@@ -77,7 +77,7 @@ impl SortedRows {
 }
 
 /// Rows in order. One row of each run is in memory.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     runs: Vec<BufReader<File>>,
     /// The next row of each run that has one.
     heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
@@ -85,12 +85,12 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Returns the next row without removing it.
-    pub(super) fn peek(&self) -> Option<&[u8]> {
+    pub(crate) fn peek(&self) -> Option<&[u8]> {
         self.heads.peek().map(|Reverse((row, _))| row.as_slice())
     }
 
     /// Removes and returns the next row.
-    pub(super) fn pop(&mut self) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) fn pop(&mut self) -> io::Result<Option<Vec<u8>>> {
         let Some(Reverse((row, run))) = self.heads.pop() else {
             return Ok(None);
         };

@@ -10,7 +10,7 @@ use archive::Archive;
 use archive::question::{Page, PageBody};
 use cdx::{CdxRow, cdxj_line};
 use inputs::{MAIN_LIST, digest_text};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -66,9 +66,10 @@ pub fn write_wacz(
     package.listed("archive/data.warc.gz", bytes, digest);
     let problems = index.pages.read_lists(&ask, &mut should_continue)?;
     exported.problems.extend(problems);
+    let title = ("title".to_owned(), Value::from(subset.described()));
     index
         .finish(&mut package)
-        .and_then(|()| package.finish(&subset.described()))
+        .and_then(|()| package.finish(Map::from_iter([title])))
         .map_err(ExportError::Output)?;
     Ok(exported)
 }
@@ -140,16 +141,8 @@ impl PackageIndex {
 
     fn finish(mut self, package: &mut Package) -> io::Result<()> {
         self.end_key()?;
-        let file = || tempfile::tempfile().map(BufWriter::new);
-        let mut second = file()?;
-        // Players learn from this line that the index is compressed and where it is.
-        let head = json!({"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"});
-        writeln!(second, "!meta 0 {head}")?;
-        let mut index = ZipNum::new(file()?, second, index_line);
-        self.index.finish(&mut |line| index.push_line(line))?;
-        let (index, second) = index.finish()?;
-        package.put_file("indexes/index.cdx.gz", index)?;
-        package.put_file("indexes/index.idx", second)?;
+        let index = self.index;
+        package.put_index(|each| index.finish(each))?;
         let PageFiles { main, extra } = self.pages.finish()?;
         package.put_file(MAIN_LIST, main)?;
         match extra {
@@ -195,13 +188,13 @@ fn title_of<'p>(page: &'p PageBody, row: &CdxRow) -> &'p str {
 }
 
 /// A package being written.
-struct Package {
+pub(crate) struct Package {
     zip: ZipWriter<BufWriter<File>>,
-    resources: Vec<serde_json::Value>,
+    resources: Vec<Value>,
 }
 
 impl Package {
-    fn begin(out: File) -> io::Result<Package> {
+    pub(crate) fn begin(out: File) -> io::Result<Package> {
         Ok(Package {
             zip: ZipWriter::new(BufWriter::new(out)),
             resources: Vec::new(),
@@ -224,27 +217,56 @@ impl Package {
             .push(json!({"name": name, "path": path, "hash": hash, "bytes": bytes}));
     }
 
-    fn put_file(&mut self, name: &str, file: BufWriter<File>) -> io::Result<()> {
-        let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.rewind()?;
+    /// Adds a member with the bytes that `write` writes.
+    pub(crate) fn put(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
         self.start(name)?;
         let mut out = HashingWriter::new(&mut self.zip);
-        io::copy(&mut BufReader::new(file), &mut out)?;
+        write(&mut out)?;
         let (bytes, (_, digest)) = (out.bytes, out.finish());
         self.listed(name, bytes, digest);
         Ok(())
     }
 
-    fn finish(mut self, title: &str) -> io::Result<()> {
+    fn put_file(&mut self, name: &str, file: BufWriter<File>) -> io::Result<()> {
+        let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
+        self.put(name, |out| io::copy(&mut BufReader::new(file), out).map(drop))
+    }
+
+    /// Adds the index. `lines` passes its lines of CDXJ on, in order.
+    pub(crate) fn put_index(
+        &mut self,
+        lines: impl FnOnce(&mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let file = || tempfile::tempfile().map(BufWriter::new);
+        let mut second = file()?;
+        // Players learn from this line that the index is compressed and where it is.
+        let head = json!({"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"});
+        writeln!(second, "!meta 0 {head}")?;
+        let mut index = ZipNum::new(file()?, second, index_line);
+        lines(&mut |line| index.push_line(line))?;
+        let (index, second) = index.finish()?;
+        self.put_file("indexes/index.cdx.gz", index)?;
+        self.put_file("indexes/index.idx", second)
+    }
+
+    /// Writes the description, with these further fields.
+    pub(crate) fn finish(mut self, fields: Map<String, Value>) -> io::Result<()> {
         let now_ms = system::time_ms();
-        let described = json!({
+        let mut described = json!({
             "profile": "data-package",
             "wacz_version": WACZ_VERSION,
             "software": SOFTWARE,
             "created": format::date::iso_short(now_ms),
-            "title": title,
             "resources": self.resources,
         });
+        for (name, value) in fields {
+            described[name] = value;
+        }
         let described = serde_json::to_vec_pretty(&described)?;
         // WACZ stores the digest of the description in a second file, which can hold a signature.
         let digest = json!({"path": "datapackage.json", "hash": digest_text(&Sha256::digest(&described))});

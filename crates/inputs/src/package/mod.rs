@@ -36,12 +36,18 @@ pub use page_lines::{ListedPage, MAIN_LIST, PageLine, PageLineError, PageLines};
 pub use parts::{PackagePart, is_package, package_parts};
 pub use source::Packages;
 
-use super::path::address_of;
+use super::path::{address_of, address_text};
 
 /// Returns the package and the name of a member from its location in the ledger; `None` for other
 /// locations.
 pub fn package_of(location: &str) -> Option<(String, String)> {
     member_parts(&address_of(location)?)
+}
+
+/// Returns the location of a member of a package in the ledger. The package is the text of an
+/// absolute path, or an address.
+pub fn member_location(package: &str, member: &str) -> String {
+    address_text(&of_member(package, member))
 }
 
 /// Returns whether a local file is a package by its name, but its directory cannot be read. The

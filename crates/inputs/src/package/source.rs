@@ -148,6 +148,15 @@ impl Packages {
         Ok(input)
     }
 
+    /// Returns the names of all members of a package that are files, in the order of its directory.
+    ///
+    /// # Errors
+    /// The package cannot be read.
+    pub fn members(&self, package: &str) -> io::Result<Vec<String>> {
+        let (zip, _) = self.package(package)?;
+        Ok(zip.names())
+    }
+
     /// Returns the names of the lists of pages in a package, in the order of its directory.
     ///
     /// # Errors

@@ -1,6 +1,12 @@
 //! `weft redact`: the copy of a file omits only the records that are taken down.
 
+use std::io::Read as _;
+
+use serde_json::{Value, json};
+use zip::CompressionMethod;
+
 use crate::fixture::{self, record};
+use crate::packages::{WARC, sha256, wacz, zipped};
 use crate::support::Workspace;
 use crate::takedown::files_with;
 
@@ -248,4 +254,130 @@ fn nothing_that_crawlers_derive_from_a_page_is_in_the_copy() {
     let text = crate::decoded::gzip_members(&place.path("copy.warc.gz"));
     let text = String::from_utf8_lossy(&text);
     assert_eq!(text.matches("WARC-Type:").count(), 1, "{text}");
+}
+
+/// A package of the planted file, which also names the planted page in lists of pages, an index and
+/// a log.
+fn planted_package(warc: &[u8], method: CompressionMethod) -> Vec<u8> {
+    let page = |url: &str, ts: &str, text: &str| json!({"url": url, "ts": ts, "text": text}).to_string();
+    let seeds = [
+        r#"{"format": "json-pages-1.0", "id": "pages"}"#.to_owned(),
+        page(
+            "http://museum.example/",
+            "2015-03-01T08:00:00Z",
+            "Maps and globes.",
+        ),
+        page(GONE, "2019-05-05T05:05:05Z", WORD),
+    ];
+    let extra = page("https://www.news.example/story", "2019-05-05T05:05:06Z", WORD);
+    let (seeds, extra) = (seeds.join("\n"), format!("{extra}\nno page: {WORD}\n"));
+    let named = format!("example,news)/story 20190505050505 {{\"url\": \"{GONE}\"}}\n");
+    let described = json!({
+        "profile": "data-package",
+        "wacz_version": "1.1.1",
+        "title": "The museum",
+        "description": format!("A crawl of {GONE} and others"),
+        "resources": [{"path": WARC, "hash": sha256(warc)}],
+    });
+    let (described, log) = (described.to_string(), format!("fetched {GONE}"));
+    let digest = json!({"path": "datapackage.json", "hash": sha256(described.as_bytes())}).to_string();
+    let members: [(&str, &[u8]); 7] = [
+        (WARC, warc),
+        ("pages/pages.jsonl", seeds.as_bytes()),
+        ("pages/extraPages.jsonl", extra.as_bytes()),
+        ("indexes/index.cdx", named.as_bytes()),
+        ("logs/crawl.log", log.as_bytes()),
+        ("datapackage.json", described.as_bytes()),
+        ("datapackage-digest.json", digest.as_bytes()),
+    ];
+    zipped(&members, method)
+}
+
+#[test]
+fn no_part_of_a_package_names_what_is_taken_down() {
+    let warc = [fixture::small_web(), planted(), fixture::other_web()].concat();
+    let kept = [fixture::small_web(), fixture::other_web()].concat();
+    for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
+        let place = Workspace::new();
+        place.write_old("web.wacz", &planted_package(&warc, method));
+        place.run(&["load", "web.wacz"]);
+        place.good(&["forget", "--url", GONE]);
+        let dry = place.json(&["redact", "web.wacz", "copy.wacz", "--dry-run"]);
+        assert!(!place.path("copy.wacz").exists());
+        let done = place.json(&["redact", "web.wacz", "copy.wacz"]);
+        assert_eq!(dry["package"], done["package"]);
+        assert_eq!((&done["known"], &done["records_kept"]), (&true.into(), &8.into()));
+        assert_eq!(done["kept_bytes"], kept.len());
+        let package = json!({"pages_kept": 1, "pages_left_out": 3, "members_left_out": ["logs/crawl.log"]});
+        assert_eq!(done["package"], package);
+
+        let copy = std::fs::read(place.path("copy.wacz")).expect("the copy");
+        let holds = |part: &[u8]| copy.windows(part.len()).any(|window| window == part);
+        assert!(holds(&kept) && holds(b"Maps and globes."));
+        assert!(!holds(WORD.as_bytes()) && !holds(b"news.example"));
+
+        // The copy is a package without a fault, with an index.
+        place.good(&["load", "copy.wacz", "--archive", "fresh"]);
+        let status = place.json(&["status", "--archive", "fresh"]);
+        assert_eq!(status["captures"], 6);
+        let pages = place.good(&["pages", "--archive", "fresh"]);
+        assert!(
+            pages.contains("http://museum.example/") && !pages.contains("story"),
+            "{pages}"
+        );
+        let mut zip = zip::ZipArchive::new(std::io::Cursor::new(copy)).expect("a package");
+        let mut index = Vec::new();
+        let member = zip.by_name("indexes/index.cdx.gz").expect("an index");
+        flate2::read::MultiGzDecoder::new(member)
+            .read_to_end(&mut index)
+            .expect("its lines");
+        let lines = String::from_utf8(index).expect("text");
+        let places: Vec<(usize, usize)> = lines.lines().map(place_in_line).collect();
+        assert_eq!(places.len(), 6, "{lines}");
+        for (offset, length) in places {
+            assert!(kept[offset..offset + length].starts_with(b"WARC/1.0\r\nWARC-Type: response"));
+        }
+    }
+}
+
+/// Returns offset and length in a line of CDXJ.
+fn place_in_line(line: &str) -> (usize, usize) {
+    let object = &line[line.find('{').expect("an object")..];
+    let object: Value = serde_json::from_str(object).expect("JSON");
+    let number = |name: &str| {
+        let text = object[name].as_str().expect("a text");
+        text.parse().expect("a number")
+    };
+    (number("offset"), number("length"))
+}
+
+#[test]
+fn what_is_no_file_of_records_is_not_copied_as_junk() {
+    let place = taken_down();
+    let inner = wacz(&fixture::small_web(), CompressionMethod::Stored);
+    place.write(
+        "outer.wacz",
+        &zipped(&[("inner.wacz", &inner)], CompressionMethod::Stored),
+    );
+    place.write("package.zip", &inner);
+    place.write("cut.wacz", &inner[..inner.len() / 2]);
+    place.write("list.txt", b"http://news.example/story\n");
+    for (input, expected) in [
+        ("outer.wacz", Some("inner.wacz is a package in a package")),
+        ("cut.wacz", Some("cut.wacz cannot be read")),
+        ("list.txt", Some("list.txt has no WARC or ARC record")),
+        ("cut.wacz#archive/web.warc", Some("a member of a package")),
+        // A package under another name is read as what it is.
+        ("package.zip", None),
+    ] {
+        let run = place.run(&["redact", input, "out"]);
+        match expected {
+            Some(expected) => {
+                assert_eq!(run.code, Some(1), "{run:?}");
+                assert!(run.stderr.contains(expected), "{run:?}");
+                assert!(!place.path("out").exists(), "{input}");
+            }
+            None => assert_eq!(run.code, Some(0), "{run:?}"),
+        }
+    }
 }

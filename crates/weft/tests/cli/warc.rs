@@ -111,6 +111,24 @@ fn a_check_names_file_offset_rule_and_clause() {
 }
 
 #[test]
+fn packages_are_not_rewritten_as_files_of_records() {
+    let place = Workspace::new();
+    let package = crate::packages::wacz(&web(), zip::CompressionMethod::Stored);
+    place.write("x.wacz", &package);
+    for command in [
+        &["recompress", "x.wacz", "-o", "out"][..],
+        &["repair", "x.wacz", "-o", "out"],
+        &["dedup", "x.wacz", "-o", "out"],
+        &["split", "x.wacz", "-o", "out", "--size", "1M"],
+    ] {
+        let run = place.run(&[&["warc"][..], command].concat());
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(run.stderr.contains("x.wacz is a package (ZIP)"), "{run:?}");
+        assert!(!place.path("out").exists(), "{command:?}");
+    }
+}
+
+#[test]
 fn the_rules_of_a_check_are_listed_with_their_source() {
     let place = Workspace::new();
     let text = place.good(&["warc", "check", "--rules"]);

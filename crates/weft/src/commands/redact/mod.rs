@@ -1,22 +1,24 @@
 //! `weft redact`: copies an input without the records that takedowns exclude.
 
-use std::io::Write;
+mod package;
+
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use archive::question::{LedgerRow, LedgerState, TakedownRulesBody, TakedownRulesQuestion};
 use archive::{Archive, OneInput, TakedownRules};
-use export::{Redaction, RedactionCounts, RedactionRules};
+use export::{PackageCounts, Redaction, RedactionCounts, RedactionRules};
 use indicatif::ProgressBar;
-use inputs::{Sources, path_text};
+use inputs::{Sources, is_package, path_text};
 use serde::Serialize;
 
 use crate::ask;
 use crate::commands::status::ledger_rows;
 use crate::commands::store::content;
 use crate::context::Context;
-use crate::outcome::{Outcome, WrongUse};
+use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::style::clean;
 use crate::units::{bytes, count, counted};
 
@@ -25,6 +27,7 @@ Examples:
   weft redact crawls/x.warc.gz x-redacted.warc.gz --dry-run   what would be left out
   weft redact crawls/x.warc.gz x-redacted.warc.gz
   weft redact new.warc.gz out.warc.gz --collection news       as if loaded with this label
+  weft redact crawl.wacz crawl-redacted.wacz                  a package, with its lists of pages
   weft --archive /archives/news redact x.warc y.warc --json
 
 Takedowns are made by weft forget; those in force apply to any file, loaded or not. The copy
@@ -32,7 +35,12 @@ leaves out the captures that they cover, unusable records of the same URL or tim
 requests, metadata and continuation records that belong to them. Everything else is copied byte
 for byte, in order, including damage, and read back before the copy gets its name. Files whose
 records share compressed members must be decompressed first. INPUT is not changed.
-See docs/takedown.md.";
+In a package (WACZ) this applies to the files of records and to the lists of pages. The copy has a
+new index and a new description, without a signature. Other members, such as logs, are left out and
+named. See docs/takedown.md.";
+
+/// The beginning of a ZIP file with members.
+const ZIP_MARK: &[u8] = b"PK\x03\x04";
 
 /// Number of damaged spans listed; of further ones only the count is printed.
 const DAMAGED_LISTED: usize = 10;
@@ -41,7 +49,7 @@ const DAMAGED_LISTED: usize = 10;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// File of records (WARC or ARC, compressed or not)
+    /// File of records (WARC or ARC, compressed or not), or package (WACZ)
     input: PathBuf,
     /// File to write
     out: PathBuf,
@@ -66,11 +74,17 @@ struct Report<'a> {
     #[serde(flatten)]
     counts: RedactionCounts,
     damaged: Vec<DamagedRecord<'a>>,
+    /// What else is left out, if the file is a package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package: Option<&'a PackageCounts>,
 }
 
 /// Bytes that belong to no record and were copied.
 #[derive(Debug, Serialize)]
 struct DamagedRecord<'a> {
+    /// The member, if the file is a package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    member: Option<&'a str>,
     offset: u64,
     length: u64,
     reason: &'a str,
@@ -82,12 +96,16 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let archive = ask::open(context)?;
     let TakedownRulesBody { rules } = archive.ask(TakedownRulesQuestion {})?.body;
     let rules: TakedownRules = serde_json::from_str(&rules).context("read the rules of takedowns")?;
-    let place = args.input.canonicalize();
-    let place = place.with_context(|| format!("read {}", args.input.display()))?;
+    let ledger = LedgerRows::of(&archive)?;
+    let place = place_of(&args.input)?;
+    let read = || format!("read {}", args.input.display());
+    if is_package(&path_text(&place)) || begins_like_zip(&place).with_context(read)? {
+        return package::run(args, &place, &rules, &ledger, context);
+    }
     let place = path_text(&place);
     let input = OneInput::open(&place, &Sources::default(), Path::new("."));
-    let input = input.with_context(|| format!("read {}", args.input.display()))?;
-    let known = LedgerMatch::of(&archive, &input, &place)?;
+    let input = input.with_context(read)?;
+    let known = ledger.find(&input, &place);
     let leave_out = RedactionRules {
         rules: &rules,
         collection: known
@@ -108,16 +126,43 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     );
     bar.finish_and_clear();
     let redaction = redaction?;
+    let records =
+        |counts: RedactionCounts| counts.records_kept + counts.records_selected + counts.records_concerned;
+    ensure!(
+        redaction.damaged().is_empty() || records(redaction.counts()) > 0,
+        "{} has no WARC or ARC record: it is unknown what a copy may keep",
+        args.input.display()
+    );
     if !args.dry_run {
         write(args, &input, &redaction, leave_out, context)?;
     }
-    let report = report(args, known.is_known, &redaction);
-    if context.json {
-        context.out.json(&report)?
-    } else {
-        print(&report, context)?
+    let damaged = damaged(&redaction, None);
+    let report = report(args, known.is_known, redaction.counts(), damaged.collect());
+    report.print(context)
+}
+
+/// Returns the absolute path of the input.
+fn place_of(input: &Path) -> anyhow::Result<PathBuf> {
+    let place = input.canonicalize();
+    if let (Err(_), Some((package, _))) = (&place, path_text(input).split_once('#'))
+        && is_package(package)
+    {
+        let member = format!(
+            "{} is a member of a package, which cannot be replaced alone: redact the package",
+            input.display()
+        );
+        return Err(NotFound(member).into());
     }
-    Ok(Outcome::Done)
+    place.with_context(|| format!("read {}", input.display()))
+}
+
+/// Returns whether a file is a ZIP file. Without its directory it would pass for damaged records,
+/// which are copied.
+fn begins_like_zip(place: &Path) -> std::io::Result<bool> {
+    let mut beginning = Vec::new();
+    let file = inputs::open_file(place)?;
+    file.take(ZIP_MARK.len() as u64).read_to_end(&mut beginning)?;
+    Ok(beginning == ZIP_MARK)
 }
 
 fn write(
@@ -143,7 +188,7 @@ fn write(
     Ok(written?)
 }
 
-/// What the archive knows about the input.
+/// What the archive knows about an input.
 #[derive(Debug, Default)]
 struct LedgerMatch {
     is_known: bool,
@@ -153,22 +198,34 @@ struct LedgerMatch {
     whole: bool,
 }
 
-impl LedgerMatch {
-    /// Looks the input up by content, else by location, since it may have grown since it was
-    /// loaded.
-    fn of(archive: &Archive, input: &OneInput, place: &str) -> anyhow::Result<LedgerMatch> {
+/// The ledger, to look inputs up.
+struct LedgerRows {
+    rows: Vec<LedgerRow>,
+    taken_down: Vec<LedgerRow>,
+}
+
+impl LedgerRows {
+    fn of(archive: &Archive) -> anyhow::Result<LedgerRows> {
+        Ok(LedgerRows {
+            rows: ledger_rows(archive, None)?,
+            taken_down: ledger_rows(archive, Some(LedgerState::TakenDown))?,
+        })
+    }
+
+    /// Looks an input up by content, else by location, since it may have grown since it was loaded.
+    fn find(&self, input: &OneInput, place: &str) -> LedgerMatch {
         let is_it = |row: &&LedgerRow| row.digest == input.digest();
         let is_there = |row: &&LedgerRow| row.location == place;
-        let rows = ledger_rows(archive, None)?;
-        let row = rows.iter().find(is_it).or_else(|| rows.iter().find(is_there));
-        let taken_down = ledger_rows(archive, Some(LedgerState::TakenDown))?;
-        Ok(row.map_or_else(LedgerMatch::default, |row| LedgerMatch {
+        let found = self.rows.iter().find(is_it);
+        let found = found.or_else(|| self.rows.iter().find(is_there));
+        found.map_or_else(LedgerMatch::default, |row| LedgerMatch {
             is_known: true,
             collection: Some(row.collection.clone()),
-            whole: taken_down
+            whole: self
+                .taken_down
                 .iter()
                 .any(|whole| whole.location == row.location && whole.digest == row.digest),
-        }))
+        })
     }
 }
 
@@ -191,19 +248,43 @@ fn check_out(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report<'a>(args: &Args, known: bool, redaction: &'a Redaction) -> Report<'a> {
-    let damaged = redaction.damaged().iter().map(|(span, defect)| DamagedRecord {
-        offset: span.offset,
-        length: span.length,
-        reason: defect.reason,
-    });
+fn report<'a>(
+    args: &Args,
+    known: bool,
+    counts: RedactionCounts,
+    damaged: Vec<DamagedRecord<'a>>,
+) -> Report<'a> {
     Report {
         input: path_text(&args.input),
         out: path_text(&args.out),
         dry_run: args.dry_run,
         known,
-        counts: redaction.counts(),
-        damaged: damaged.collect(),
+        counts,
+        damaged,
+        package: None,
+    }
+}
+
+fn damaged<'a>(redaction: &'a Redaction, member: Option<&'a str>) -> impl Iterator<Item = DamagedRecord<'a>> {
+    redaction
+        .damaged()
+        .iter()
+        .map(move |(span, defect)| DamagedRecord {
+            member,
+            offset: span.offset,
+            length: span.length,
+            reason: defect.reason,
+        })
+}
+
+impl Report<'_> {
+    fn print(&self, context: &mut Context) -> anyhow::Result<Outcome> {
+        if context.json {
+            context.out.json(self)?;
+        } else {
+            print(self, context)?;
+        }
+        Ok(Outcome::Done)
     }
 }
 
@@ -232,6 +313,10 @@ fn print(report: &Report<'_>, context: &mut Context) -> anyhow::Result<()> {
         bytes(counts.kept_bytes),
         bytes(counts.input_bytes)
     )?;
+    if let Some(package) = report.package {
+        print_package(package, context)?;
+    }
+    let out = &mut context.out;
     if !report.known {
         writeln!(
             out,
@@ -244,11 +329,13 @@ fn print(report: &Report<'_>, context: &mut Context) -> anyhow::Result<()> {
         writeln!(out, "{naming} in the copy refer by URL or id to left-out records")?;
     }
     for damaged in report.damaged.iter().take(DAMAGED_LISTED) {
+        let member = damaged.member.map(|member| format!(" of {}", clean(member)));
         writeln!(
             out,
-            "{} at {}, copied as they are: {}",
+            "{} at {}{}, copied as they are: {}",
             bytes(damaged.length),
             damaged.offset,
+            member.unwrap_or_default(),
             damaged.reason
         )?;
     }
@@ -259,6 +346,28 @@ fn print(report: &Report<'_>, context: &mut Context) -> anyhow::Result<()> {
             "and {} more, copied as they are",
             counted(more, "damaged span", "damaged spans")
         )?;
+    }
+    Ok(())
+}
+
+fn print_package(package: &PackageCounts, context: &mut Context) -> anyhow::Result<()> {
+    writeln!(
+        context.out,
+        "lists of pages: {} of the package, {} left out; index and description are new, without a signature",
+        counted(package.pages_kept, "page", "pages"),
+        count(package.pages_left_out)
+    )?;
+    if package.members_left_out.is_empty() {
+        return Ok(());
+    }
+    let members = package.members_left_out.len() as u64;
+    writeln!(
+        context.out,
+        "{} not copied, because they may name pages that are taken down:",
+        counted(members, "other member", "other members")
+    )?;
+    for member in &package.members_left_out {
+        writeln!(context.out, "  {}", clean(member))?;
     }
     Ok(())
 }
