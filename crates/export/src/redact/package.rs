@@ -82,8 +82,10 @@ struct Member {
 pub struct PackageCounts {
     /// Number of pages in the lists of the copy.
     pub pages_kept: u64,
-    /// Number of lines of lists left out: pages taken down, and lines that are no page.
+    /// Number of pages left out of the lists.
     pub pages_left_out: u64,
+    /// Number of lines left out of the lists because they are no page.
+    pub lines_left_out: u64,
     /// Names of the members that are not copied, because they may name removed pages.
     pub members_left_out: Vec<String>,
 }
@@ -136,9 +138,10 @@ impl<'a> PackageRedaction<'a> {
         }
         // A line depends on the captures of all members.
         for list in mem::take(&mut package.lists) {
-            let (kept, left_out) = package.each_page(&list, &mut |_| Ok(()))?;
-            package.counts.pages_kept += kept;
-            package.counts.pages_left_out += left_out;
+            let of_list = package.each_page(&list, &mut |_| Ok(()))?;
+            package.counts.pages_kept += of_list.pages_kept;
+            package.counts.pages_left_out += of_list.pages_left_out;
+            package.counts.lines_left_out += of_list.lines_left_out;
             package.lists.push(list);
         }
         Ok(package)
@@ -187,29 +190,29 @@ impl<'a> PackageRedaction<'a> {
         Ok(())
     }
 
-    /// Calls `each` for every page of a list that the copy keeps. Returns the number of lines kept
-    /// and left out.
+    /// Calls `each` for every page of a list that the copy keeps. Returns the counts of the list.
     fn each_page(
         &self,
         list: &str,
         each: &mut dyn FnMut(ListedPage) -> io::Result<()>,
-    ) -> Result<(u64, u64), PackageError> {
+    ) -> Result<PackageCounts, PackageError> {
         let unread = unread(list);
         let packages = self.sources.packages();
         let mut lines = packages.page_lines(&self.location, list, 0, 0).map_err(&unread)?;
-        let (mut kept, mut left_out) = (0, 0);
+        let mut counts = PackageCounts::default();
         while let Some(line) = lines.next_line().map_err(&unread)? {
             match line.page {
                 // The header line, which the copy replaces, or an empty one.
                 Ok(None) => {}
                 Ok(Some(page)) if self.keeps(&page) => {
                     each(page).map_err(&unread)?;
-                    kept += 1;
+                    counts.pages_kept += 1;
                 }
-                Ok(Some(_)) | Err(_) => left_out += 1,
+                Ok(Some(_)) => counts.pages_left_out += 1,
+                Err(_) => counts.lines_left_out += 1,
             }
         }
-        Ok((kept, left_out))
+        Ok(counts)
     }
 
     fn keeps(&self, page: &ListedPage) -> bool {

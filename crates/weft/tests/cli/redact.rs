@@ -308,7 +308,12 @@ fn no_part_of_a_package_names_what_is_taken_down() {
         assert_eq!(dry["package"], done["package"]);
         assert_eq!((&done["known"], &done["records_kept"]), (&true.into(), &8.into()));
         assert_eq!(done["kept_bytes"], kept.len());
-        let package = json!({"pages_kept": 1, "pages_left_out": 3, "members_left_out": ["logs/crawl.log"]});
+        let package = json!({
+            "pages_kept": 1,
+            "pages_left_out": 2,
+            "lines_left_out": 1,
+            "members_left_out": ["logs/crawl.log"],
+        });
         assert_eq!(done["package"], package);
 
         let copy = std::fs::read(place.path("copy.wacz")).expect("the copy");

@@ -412,3 +412,35 @@ fn a_purge_leaves_the_anchors_of_pages_that_stay() {
     let inlinks = place.good(&["inlinks", &gone]);
     assert!(inlinks.contains(out), "{inlinks}");
 }
+
+#[test]
+fn a_purge_names_uploaded_files_that_have_what_is_taken_down() {
+    let place = Workspace::new();
+    place.write_old("other.warc", &fixture::other_web());
+    place.good(&["load", "other.warc"]);
+    let upload = "weft-archive/uploads/up.warc";
+    place.write_old(upload, &fixture::small_web());
+    place.good(&["load", upload]);
+    place.good(&["forget", "--purge"]);
+    place.good(&["forget", "--url", "http://museum.example/maps"]);
+    place.write_old("weft-archive/uploads/cut.wacz", b"PK\x03\x04");
+    let run = place.run(&["forget", "--purge"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    for expected in [
+        "the purge is incomplete",
+        "uploads/up.warc has 1 record taken down",
+        "uploads/cut.wacz cannot be read",
+    ] {
+        assert!(run.stdout.contains(expected), "{expected}: {run:?}");
+    }
+    // Replaced by copies, the files have nothing of it.
+    std::fs::remove_file(place.path("weft-archive/uploads/cut.wacz")).expect("remove");
+    place.good(&["redact", upload, "copy.warc"]);
+    place.good(&["forget", "--input", "up.warc"]);
+    let copy = std::fs::read(place.path("copy.warc")).expect("the copy");
+    place.write_old(upload, &copy);
+    place.good(&["load", upload]);
+    let purged = place.good(&["forget", "--purge"]);
+    assert!(purged.contains("no file contains removed data"), "{purged}");
+    assert_eq!(place.json(&["status"])["captures"], 5);
+}

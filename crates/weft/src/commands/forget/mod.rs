@@ -12,6 +12,7 @@ use archive::question::{
 use archive::{Archive, OpenSettings};
 
 use crate::ask;
+use crate::commands::redact::notes_on_uploads;
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
 use crate::flag_values::{limit_time, whole_from};
@@ -37,6 +38,7 @@ other pages to it remain. The bytes remain in the input files. Inputs that were 
 end, or have no captures, are removed from the ledger instead, and count as new when they are
 loaded again. Files of the archive may contain removed data until --purge rewrites them, which
 takes about as much space again and as long as reading the whole archive. See docs/takedown.md.
+A purge does not rewrite uploaded files. It names those that contain what is taken down.
 Exit code 1: there is no such input or takedown, a capture that would become current cannot be
 read, or there are files that a purge cannot rewrite.";
 
@@ -182,7 +184,8 @@ fn undo(archive: &Archive, id: u32, context: &mut Context) -> anyhow::Result<Out
 }
 
 fn purge(archive: &Archive, context: &mut Context) -> anyhow::Result<Outcome> {
-    let answer = archive.ask(Purge {})?;
+    let mut answer = archive.ask(Purge {})?;
+    answer.body.notes.extend(notes_on_uploads(archive)?);
     let outcome = if answer.body.notes.is_empty() {
         Outcome::Done
     } else {

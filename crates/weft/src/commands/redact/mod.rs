@@ -1,6 +1,7 @@
 //! `weft redact`: copies an input without the records that takedowns exclude.
 
 mod package;
+mod uploads;
 
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -9,10 +10,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use archive::question::{LedgerRow, LedgerState, TakedownRulesBody, TakedownRulesQuestion};
 use archive::{Archive, OneInput, TakedownRules};
-use export::{PackageCounts, Redaction, RedactionCounts, RedactionRules};
+use export::{MemberRules, PackageCounts, Redaction, RedactionCounts, RedactionRules};
 use indicatif::ProgressBar;
 use inputs::{Sources, is_package, path_text};
 use serde::Serialize;
+
+pub(super) use uploads::notes_on_uploads;
 
 use crate::ask;
 use crate::commands::status::ledger_rows;
@@ -94,8 +97,7 @@ struct DamagedRecord<'a> {
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     check_out(args)?;
     let archive = ask::open(context)?;
-    let TakedownRulesBody { rules } = archive.ask(TakedownRulesQuestion {})?.body;
-    let rules: TakedownRules = serde_json::from_str(&rules).context("read the rules of takedowns")?;
+    let rules = rules_of(&archive)?;
     let ledger = LedgerRows::of(&archive)?;
     let place = place_of(&args.input)?;
     let read = || format!("read {}", args.input.display());
@@ -106,13 +108,11 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let input = OneInput::open(&place, &Sources::default(), Path::new("."));
     let input = input.with_context(read)?;
     let known = ledger.find(&input, &place);
+    let is_known = known.is_known;
+    let known = known.into_rules(args.collection.as_deref());
     let leave_out = RedactionRules {
         rules: &rules,
-        collection: known
-            .collection
-            .as_deref()
-            .or(args.collection.as_deref())
-            .unwrap_or_default(),
+        collection: &known.collection,
         whole: known.whole,
     };
     let bar = content::bar("reading", Some(input.size()), context.json);
@@ -137,8 +137,14 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         write(args, &input, &redaction, leave_out, context)?;
     }
     let damaged = damaged(&redaction, None);
-    let report = report(args, known.is_known, redaction.counts(), damaged.collect());
+    let report = report(args, is_known, redaction.counts(), damaged.collect());
     report.print(context)
+}
+
+/// Returns the rules of all takedowns.
+fn rules_of(archive: &Archive) -> anyhow::Result<TakedownRules> {
+    let TakedownRulesBody { rules } = archive.ask(TakedownRulesQuestion {})?.body;
+    serde_json::from_str(&rules).context("read the rules of takedowns")
 }
 
 /// Returns the absolute path of the input.
@@ -196,6 +202,20 @@ struct LedgerMatch {
     collection: Option<String>,
     /// Whether the whole input is taken down.
     whole: bool,
+}
+
+impl LedgerMatch {
+    /// Returns what takedowns mean for the input. `collection` is its label if the ledger does not
+    /// know it.
+    fn into_rules(self, collection: Option<&str>) -> MemberRules {
+        MemberRules {
+            collection: self
+                .collection
+                .or_else(|| collection.map(str::to_owned))
+                .unwrap_or_default(),
+            whole: self.whole,
+        }
+    }
 }
 
 /// The ledger, to look inputs up.
@@ -353,10 +373,14 @@ fn print(report: &Report<'_>, context: &mut Context) -> anyhow::Result<()> {
 fn print_package(package: &PackageCounts, context: &mut Context) -> anyhow::Result<()> {
     writeln!(
         context.out,
-        "lists of pages: {} of the package, {} left out; index and description are new, without a signature",
+        "lists of pages: {}, {} left out; the index and the description are new, without a signature",
         counted(package.pages_kept, "page", "pages"),
         count(package.pages_left_out)
     )?;
+    if package.lines_left_out > 0 {
+        let lines = counted(package.lines_left_out, "line", "lines");
+        writeln!(context.out, "{lines} of the lists left out: no page")?;
+    }
     if package.members_left_out.is_empty() {
         return Ok(());
     }

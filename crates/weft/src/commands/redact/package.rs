@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use archive::{OneInput, TakedownRules};
-use export::{MemberRules, PackageRedaction};
+use export::PackageRedaction;
 
 use super::{Args, LedgerRows, damaged, report};
 use crate::commands::store::content;
@@ -23,13 +23,7 @@ pub(super) fn run(
     let mut known = |input: &OneInput, location: &str| {
         let found = ledger.find(input, location);
         is_known &= found.is_known;
-        MemberRules {
-            collection: found
-                .collection
-                .or_else(|| args.collection.clone())
-                .unwrap_or_default(),
-            whole: found.whole,
-        }
+        found.into_rules(args.collection.as_deref())
     };
     let redaction = PackageRedaction::plan(place, rules, &std::env::temp_dir(), &mut known);
     let mut redaction = redaction.with_context(|| format!("redact {}", args.input.display()))?;
