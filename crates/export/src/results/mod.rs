@@ -146,7 +146,9 @@ pub struct ExportReport {
     pub index_only: u64,
     /// Number of records of requests and metadata written in addition to those of captures.
     pub related: u64,
-    /// Inputs in which such records could not be searched, and lists of pages that could not be
+    /// Number of attachments of pages written, such as their rendered text and pictures.
+    pub attachments: u64,
+    /// Inputs in which records of requests and metadata could not be searched, and lists of pages that could not be
     /// used, with the reasons.
     pub problems: Vec<String>,
 }

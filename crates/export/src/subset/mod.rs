@@ -31,6 +31,10 @@ pub use warc_file::write_warc;
 /// Number of captures requested at a time.
 const ROWS_AT_ONCE: usize = 1000;
 
+/// Longest time between a version of a page and its attachments, in milliseconds. Crawlers write them
+/// within minutes.
+const ATTACHED_MS_MAX: u64 = 3_600_000;
+
 /// The captures to export.
 #[derive(Debug, Clone)]
 pub enum Subset {
@@ -78,6 +82,20 @@ impl Subset {
                 let is_elsewhere = url_prefix.is_some() && original.url_key != revisit.url_key;
                 let is_of_another = |collection: &String| *collection != original.collection;
                 is_elsewhere || collection.as_ref().is_some_and(is_of_another)
+            }
+        }
+    }
+
+    /// Returns whether an attachment of an exported page belongs to the subset. `times_ms` are the
+    /// times of the exported captures of the page.
+    fn has_attachment(&self, attachment: &CdxRow, times_ms: &[i64]) -> bool {
+        match self {
+            // Other versions of the page are not exported, and neither are their attachments.
+            Subset::Chosen(_) => format::date::ms_of_iso(&attachment.fetch_time)
+                .is_some_and(|at| times_ms.iter().any(|time| time.abs_diff(at) <= ATTACHED_MS_MAX)),
+            Subset::Part { collection, .. } => {
+                let is_of = |collection: &String| *collection == attachment.collection;
+                collection.as_ref().is_none_or(is_of)
             }
         }
     }

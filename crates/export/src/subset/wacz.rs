@@ -57,6 +57,7 @@ pub fn write_wacz(
         }
         Ok(())
     })?;
+    warc.put_attachments()?;
     let captures = warc.exported.results;
     let mut should_continue = || progress(captures);
     warc.put_related(&mut should_continue)?;

@@ -1,12 +1,13 @@
 //! Exports captures as records of one gzipped WARC file. Each record is copied byte for byte as it
-//! is stored. Records that revisits repeat are included, and requests with a method other than GET.
-//! On request the other related records of requests and metadata follow after all captures.
+//! is stored. Records that revisits repeat are included, requests with a method other than GET, and
+//! attachments of pages. On request the other related records of requests and metadata follow after
+//! all captures.
 
 use std::collections::HashSet;
 use std::io::Write;
 
-use archive::Archive;
-use archive::question::{Record, RecordBody};
+use archive::question::{AttachmentRow, Attachments, Record, RecordBody};
+use archive::{Archive, AskError};
 use cdx::CdxRow;
 use inputs::Sources;
 
@@ -15,6 +16,9 @@ use super::hashing_writer::HashingWriter;
 use super::related::CopiedCaptures;
 use super::requests::Requests;
 use crate::results::{AskFn, ExportError, ExportReport, OmittedRecord, begin_warc, copy_raw, copy_record};
+
+/// Number of attachments of a page that the archive lists.
+const ATTACHMENTS_MAX: usize = 1000;
 
 /// The records of a subset being written.
 pub(super) struct WarcFile<'a, W> {
@@ -25,6 +29,8 @@ pub(super) struct WarcFile<'a, W> {
     /// The current URL key, and those of its captures that a revisit added ahead of their turn.
     key: String,
     brought: HashSet<String>,
+    /// Times of the captures of that key that were written, in milliseconds.
+    times_ms: Vec<i64>,
     /// Positions of the captures, if their related records are requested.
     copied: Option<CopiedCaptures>,
     /// Positions of the requests with a method other than GET.
@@ -59,6 +65,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
             out,
             key: String::new(),
             brought: HashSet::new(),
+            times_ms: Vec::new(),
             copied: with_requests.then(CopiedCaptures::default),
             requests: Requests::default(),
             exported: ExportReport::default(),
@@ -66,22 +73,16 @@ impl<'a, W: Write> WarcFile<'a, W> {
     }
 
     /// Writes the record of a capture, and before a revisit that of its original if it is not in
-    /// the subset. Returns the captures written, with the new positions of their records.
+    /// the subset. The attachments of a URL key follow its captures. Returns the captures written, with the new positions of their records.
     pub(super) fn put(&mut self, row: &CdxRow) -> Result<Vec<WrittenCapture>, ExportError> {
         let mut written = Vec::new();
         if self.key != row.url_key {
+            self.put_attachments()?;
             self.key.clone_from(&row.url_key);
             self.brought.clear();
         }
-        let question = Record {
-            url: row.url_key.clone(),
-            at: None,
-            capture: Some(row.name()),
-            fuzzy: false,
-            with_content: false,
-        };
-        let record = match (self.ask)(question.into()) {
-            Ok(answer) => answer.to::<Record>()?.body,
+        let record = match self.record(row) {
+            Ok(record) => record,
             Err(error) => {
                 self.leave_out(row, error.to_string());
                 return Ok(written);
@@ -97,12 +98,59 @@ impl<'a, W: Write> WarcFile<'a, W> {
         Ok(written)
     }
 
+    /// Returns the place of the record of a capture or an attachment.
+    fn record(&self, row: &CdxRow) -> Result<RecordBody, AskError> {
+        let question = Record {
+            url: row.url_key.clone(),
+            at: None,
+            capture: Some(row.name()),
+            fuzzy: false,
+            with_content: false,
+        };
+        Ok((self.ask)(question.into())?.to::<Record>()?.body)
+    }
+
+    /// Writes the attachments that belong to the captures of the current key.
+    pub(super) fn put_attachments(&mut self) -> Result<(), ExportError> {
+        let times_ms = std::mem::take(&mut self.times_ms);
+        if times_ms.is_empty() {
+            return Ok(());
+        }
+        let question = Attachments {
+            url: self.key.clone(),
+            at: None,
+        };
+        let rows = (self.ask)(question.into())?.to::<Attachments>()?.body.rows;
+        if rows.len() >= ATTACHMENTS_MAX {
+            let what = format!("only the newest {ATTACHMENTS_MAX} attachments were looked at");
+            self.exported.problems.push(format!("{}: {what}", self.key));
+        }
+        for AttachmentRow { capture, .. } in rows {
+            if !self.subset.has_attachment(&capture, &times_ms) {
+                continue;
+            }
+            let copied = match self.record(&capture) {
+                Ok(record) => copy_record(self.sources, &record, &mut self.out)?,
+                Err(error) => Err(error.into()),
+            };
+            match copied {
+                Ok(()) => self.exported.attachments += 1,
+                Err(why) => self.leave_out(&capture, why.to_string()),
+            }
+        }
+        Ok(())
+    }
+
     fn copy(&mut self, record: &RecordBody, written: &mut Vec<WrittenCapture>) -> Result<(), ExportError> {
         let offset = self.out.bytes;
         match copy_record(self.sources, record, &mut self.out)? {
             Err(error) => self.leave_out(&record.capture, error.to_string()),
             Ok(()) => {
                 self.exported.results += 1;
+                if record.capture.url_key == self.key {
+                    let time_ms = format::date::ms_of_iso(&record.capture.fetch_time);
+                    self.times_ms.extend(time_ms);
+                }
                 if let Some(copied) = &mut self.copied {
                     let place = copied.push(&record.location, record.capture.offset);
                     place.map_err(ExportError::Output)?;
@@ -191,6 +239,7 @@ pub fn write_warc(
     let ask = |question| archive.ask(question);
     let mut warc = WarcFile::begin(&ask, archive.sources(), subset, with_requests, out)?;
     let index_only = subset.for_each(&ask, false, progress, &mut |row| warc.put(&row).map(drop))?;
+    warc.put_attachments()?;
     warc.exported.index_only = index_only;
     let captures = warc.exported.results;
     warc.put_related(&mut || progress(captures))?;

@@ -453,6 +453,70 @@ fn what_a_search_finds_is_exported_with_its_parts() {
 
 /// A revisit adds a record of another URL with a larger key; the index of the package must still be
 /// sorted.
+/// Returns what crawlers add to a page: its text and a picture.
+fn attached(page: &str, date: &str) -> Vec<u8> {
+    let attachment = |scheme: &str, mime: &str| {
+        let target = format!("urn:{scheme}:{page}");
+        let headers = [
+            ("WARC-Target-URI", &*target),
+            ("WARC-Date", date),
+            ("Content-Type", mime),
+        ];
+        fixture::record("resource", &headers, b"attached")
+    };
+    [attachment("text", "text/plain"), attachment("view", "image/png")].concat()
+}
+
+#[test]
+fn attachments_are_exported_with_their_pages() {
+    let place = Workspace::new();
+    let (maps, library) = ("http://museum.example/maps", "http://www.library.example/");
+    let file = [
+        fixture::small_web(),
+        attached(maps, "2015-03-01T08:00:02Z"),
+        attached(library, "2014-01-26T20:06:25Z"),
+        attached(library, "2016-01-01T00:00:05Z"),
+        // Its page was not captured.
+        attached("http://museum.example/lost", "2015-03-01T08:00:02Z"),
+    ];
+    place.write_old("web.warc", &file.concat());
+    place.good(&["load", "web.warc", "--collection", "museum", "--archive", "from"]);
+    place.good(&["forget", "--before", "2015", "--archive", "from"]);
+    let export = |flag: &str, file: &str, more: &[&str]| {
+        place.json(&[&["export", "--archive", "from", flag, file][..], more].concat())
+    };
+    for (flag, file, more, expected) in [
+        ("--wacz", "all.wacz", &[][..], 4),
+        ("--warc", "all.warc.gz", &["--with-requests"][..], 4),
+        (
+            "--warc",
+            "part.warc.gz",
+            &["--url-prefix", "http://museum.example/"][..],
+            2,
+        ),
+        ("--warc", "museum.warc.gz", &["--collection", "museum"][..], 4),
+        ("--wacz", "found.wacz", &["maps"][..], 2),
+    ] {
+        let exported = export(flag, file, more);
+        assert_eq!(exported["attachments"], expected, "{file}: {exported}");
+        let archive = file.split('.').next().expect("a name");
+        place.good(&["load", file, "--archive", archive]);
+        let listed = |url: &str| {
+            let page = place.json(&["page", url, "--archive", archive]);
+            page["attachments"].as_array().map_or(0, Vec::len)
+        };
+        assert_eq!(listed(maps), 2, "{file}");
+        if expected == 4 {
+            assert_eq!(listed(library), 2, "{file}");
+        }
+    }
+    let told = place.good(&["export", "--archive", "from", "--warc", "again.warc.gz"]);
+    assert!(
+        told.contains("written to again.warc.gz, with 4 attachments"),
+        "{told}"
+    );
+}
+
 #[test]
 fn what_a_revisit_brings_from_another_url_is_in_order() {
     let place = Workspace::new();

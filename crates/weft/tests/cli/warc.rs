@@ -117,9 +117,9 @@ fn packages_are_not_rewritten_as_files_of_records() {
     place.write("x.wacz", &package);
     for command in [
         &["recompress", "x.wacz", "-o", "out"][..],
-        &["repair", "x.wacz", "-o", "out"],
-        &["dedup", "x.wacz", "-o", "out"],
-        &["split", "x.wacz", "-o", "out", "--size", "1M"],
+        &["repair", "x.wacz", "-o", "out"][..],
+        &["dedup", "x.wacz", "-o", "out"][..],
+        &["split", "x.wacz", "-o", "out", "--size", "1M"][..],
     ] {
         let run = place.run(&[&["warc"][..], command].concat());
         assert_eq!(run.code, Some(1), "{run:?}");

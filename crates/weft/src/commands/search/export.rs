@@ -110,14 +110,19 @@ pub(in crate::commands) fn report(
             context.out.json(exported)?;
         } else {
             let written = counted(exported.results, one, many);
-            let related = match exported.related {
-                0 => String::new(),
-                related => format!(
-                    ", with {} of requests and metadata",
-                    counted(related, "record", "records")
-                ),
+            let mut more = Vec::new();
+            if exported.related > 0 {
+                let related = counted(exported.related, "record", "records");
+                more.push(format!("{related} of requests and metadata"));
+            }
+            if exported.attachments > 0 {
+                more.push(counted(exported.attachments, "attachment", "attachments"));
+            }
+            let more = match more.join(" and ") {
+                more if more.is_empty() => more,
+                more => format!(", with {more}"),
             };
-            writeln!(context.out, "{written} written to {}{related}", path.display())?;
+            writeln!(context.out, "{written} written to {}{more}", path.display())?;
         }
     }
     if exported.index_only > 0 {
