@@ -3,7 +3,8 @@
 //!
 //! Invariants:
 //! - A file gets its name when it is complete and synced. Until then the name ends in [`PART`].
-//! - No file is replaced. An upload with the content of an existing file of its name uses that file.
+//! - A file is replaced only if the caller says so: nothing was loaded of it. An upload with the content
+//!   of an existing file of its name uses that file.
 //! - An upload that fails or is interrupted removes its file. The first upload of a process removes
 //!   the files of uploads that ended with an earlier process: one process at a time owns the archive.
 
@@ -104,11 +105,13 @@ impl UploadFolder {
     }
 
     /// Stores the pieces as the file `name`, which [`safe_name`] returned. Blocks until the file is
-    /// on disk. `bytes_declared` is the size of all pieces, if the client has sent it.
+    /// on disk. `bytes_declared` is the size of all pieces, if the client has sent it. An existing
+    /// file with other content is replaced if `replaces` is set.
     pub(crate) fn store(
         &self,
         name: &str,
         bytes_declared: Option<u64>,
+        replaces: bool,
         pieces: impl Iterator<Item = Result<Bytes, StoreError>>,
     ) -> Result<StoredFile, StoreError> {
         let dir = &self.settings.dir;
@@ -126,17 +129,18 @@ impl UploadFolder {
             part.file.write_all(&piece?)?;
         }
         part.file.sync_all()?;
-        self.publish(part, dir.join(name))
+        self.publish(part, dir.join(name), replaces)
     }
 
-    /// Gives a complete file its name, unless a file of that name exists.
-    fn publish(&self, mut part: PartFile, path: PathBuf) -> Result<StoredFile, StoreError> {
+    /// Gives a complete file its name. A file of that name is replaced if `replaces` is set.
+    fn publish(&self, mut part: PartFile, path: PathBuf, replaces: bool) -> Result<StoredFile, StoreError> {
         let _turn = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         match fs::symlink_metadata(&path) {
             Ok(_) if has_same_content(&part.path, &path)? => {
                 return Ok(StoredFile { path, is_new: false });
             }
-            Ok(_) => return Err(StoreError::Exists),
+            Ok(_) if !replaces => return Err(StoreError::Exists),
+            Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error.into()),
         }
@@ -264,10 +268,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_stored_once_and_never_replaced() {
+    fn a_file_is_stored_once_and_not_replaced_by_itself() {
         let dir = tempfile::tempdir().unwrap();
         let folder = folder(dir.path());
-        let store = |pieces: [Result<Bytes, StoreError>; 2]| folder.store("x.warc", None, pieces.into_iter());
+        let store =
+            |pieces: [Result<Bytes, StoreError>; 2]| folder.store("x.warc", None, false, pieces.into_iter());
         let path = folder.settings.dir.join("x.warc");
         let first = store([piece("WARC"), piece("/1.0")]).unwrap();
         assert!(first.is_new && first.path == path, "{first:?}");
@@ -279,6 +284,11 @@ mod tests {
         }
         assert_eq!(fs::read(&path).unwrap(), b"WARC/1.0");
         assert_eq!(names(&folder), ["x.warc"]);
+        // Unless the caller knows that nothing was loaded of it.
+        let replaced = folder.store("x.warc", None, true, [piece("WARC/1.1")].into_iter());
+        assert!(replaced.unwrap().is_new);
+        assert_eq!(fs::read(&path).unwrap(), b"WARC/1.1");
+        assert_eq!(names(&folder), ["x.warc"]);
     }
 
     #[test]
@@ -289,7 +299,7 @@ mod tests {
         // Left by a process that was killed.
         fs::write(folder.settings.dir.join("old.warc.0123.part"), "half").unwrap();
         let pieces = [piece("half"), Err(StoreError::Interrupted)];
-        let stored = folder.store("x.warc", None, pieces.into_iter());
+        let stored = folder.store("x.warc", None, false, pieces.into_iter());
         assert!(matches!(stored, Err(StoreError::Interrupted)), "{stored:?}");
         assert_eq!(names(&folder), [""; 0]);
     }
@@ -300,7 +310,7 @@ mod tests {
         let folder = folder(dir.path());
         let unread =
             std::iter::from_fn(|| -> Option<Result<Bytes, StoreError>> { panic!("the body is read") });
-        let stored = folder.store("x.warc", Some(u64::MAX), unread);
+        let stored = folder.store("x.warc", Some(u64::MAX), false, unread);
         assert!(matches!(stored, Err(StoreError::NoSpace)), "{stored:?}");
         let full = StoreError::from(io::Error::from(ErrorKind::StorageFull));
         assert!(matches!(full, StoreError::NoSpace));

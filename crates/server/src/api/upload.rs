@@ -4,17 +4,17 @@
 //! does not need the setting for loads over HTTP. The body is the file itself: it is written while
 //! it arrives, and its size is not limited by memory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use archive::question::{Answer, LoadRequest, Status};
+use archive::question::{Answer, Forget, InputState, Ledger, LedgerBody, LoadRequest, Status};
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
-use inputs::{LoadInput, path_text};
+use inputs::{LoadInput, package_of, path_text};
 use tokio::sync::mpsc;
 
 use crate::arguments::Arguments;
@@ -32,6 +32,9 @@ const UPLOAD_TIME_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// Maximum number of pieces that are received but not yet written.
 const PIECES_AHEAD_MAX: usize = 8;
+
+/// Number of ledger rows requested at a time.
+const ROWS_AT_ONCE: usize = 1000;
 
 /// Returns the time limit of a request, if its path is that of uploads.
 pub(crate) fn time_max(path: &str) -> Option<Duration> {
@@ -81,14 +84,17 @@ async fn store_and_load(state: &State, arguments: &Arguments, request: Request) 
         .try_acquire()
         .map_err(|_| Failure::unavailable("too many uploads are running; try again when one has ended"))?;
     let idle_max = state.settings.idle_max;
-    let stored = store(
-        Arc::clone(&folder),
+    let failed = failed_inputs(state, &folder.settings.dir.join(&name)).await?;
+    let upload = Upload {
         name,
         bytes_declared,
-        request.into_body(),
-        idle_max,
-    )
-    .await?;
+        replaces: !failed.is_empty(),
+    };
+    let stored = store(Arc::clone(&folder), upload, request.into_body(), idle_max).await?;
+    if stored.is_new && !failed.is_empty() {
+        // If this is refused because a load runs, the failed rows stay until weft forget --failed.
+        let _ = state.archive.ask(Forget { inputs: failed }).await;
+    }
     let path = path_text(&stored.path);
     let load = LoadRequest {
         inputs: vec![LoadInput {
@@ -145,17 +151,69 @@ async fn check_writable(state: &State) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Returns the locations of the inputs of an existing file if all of them failed, so that nothing is
+/// lost if the file is replaced.
+async fn failed_inputs(state: &State, path: &Path) -> Result<Vec<String>, Failure> {
+    // The ledger has paths after links are resolved.
+    let Ok(path) = path.canonicalize() else {
+        return Ok(Vec::new());
+    };
+    let (path, mut failed) = (path_text(&path), Vec::new());
+    let mut question = Ledger {
+        limit: ROWS_AT_ONCE,
+        ..Ledger::default()
+    };
+    loop {
+        let LedgerBody { rows, next } = state.archive.ask(question.clone()).await?.body;
+        for row in rows.into_iter().filter(|row| file_of(&row.location) == path) {
+            let is_failed = matches!(row.state, InputState::Failed { .. });
+            if !is_failed || row.captures + row.index_lines > 0 {
+                return Ok(Vec::new());
+            }
+            failed.push(row.location);
+        }
+        if next.is_none() {
+            return Ok(failed);
+        }
+        question.after = next;
+    }
+}
+
+/// Returns the file that contains the input at a location: the input itself, or its package.
+fn file_of(location: &str) -> String {
+    let mut file = location.to_owned();
+    while let Some((package, _)) = package_of(&file) {
+        file = package;
+    }
+    file
+}
+
+/// A file to store.
+struct Upload {
+    name: String,
+    /// Its size, if the client has sent it.
+    bytes_declared: Option<u64>,
+    /// Whether it replaces an existing file of its name.
+    replaces: bool,
+}
+
 /// Writes the body on a blocking thread while it arrives.
 async fn store(
     folder: Arc<UploadFolder>,
-    name: String,
-    bytes_declared: Option<u64>,
+    upload: Upload,
     body: Body,
     idle_max: Duration,
 ) -> Result<StoredFile, Failure> {
     let bytes_max = folder.settings.bytes_max;
     let (sender, receiver) = mpsc::channel(PIECES_AHEAD_MAX);
-    let storing = system::blocking(move || folder.store(&name, bytes_declared, pieces(receiver)));
+    let storing = system::blocking(move || {
+        let Upload {
+            name,
+            bytes_declared,
+            replaces,
+        } = upload;
+        folder.store(&name, bytes_declared, replaces, pieces(receiver))
+    });
     let sent = send(body, sender, bytes_max, idle_max).await;
     let stored = storing.await.map_err(|error| {
         tracing::error!(%error, "a task that stores an upload failed");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use access::{Groups, TokenHolder};
-use archive::question::{Body, LoadRequest, Question};
+use archive::question::{Body, Ledger, LoadRequest, Question};
 use axum::Router;
 use axum::body::Body as Content;
 use axum::http::Request;
@@ -61,6 +61,22 @@ impl Uploads {
         send(&self.router, request.body(body).expect("a request")).await
     }
 
+    /// Loads a file of the folder again. One load runs at a time, so those requested before have ended
+    /// then.
+    async fn load_again(&self, name: &str) {
+        let name = path_text(&self.dir.join(name));
+        let again = LoadRequest {
+            inputs: vec![LoadInput {
+                name: name.clone(),
+                path: name,
+            }],
+            ..LoadRequest::default()
+        };
+        let archive = self.place.archive.clone();
+        let load = move || archive.load(&again, &mut |_, _| true).map(drop);
+        tokio::task::spawn_blocking(load).await.unwrap().unwrap();
+    }
+
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
         entries
@@ -102,6 +118,30 @@ async fn an_administrator_uploads_a_file_and_it_is_loaded() {
     assert_eq!(other.status, 409);
     assert_eq!(other.json()["error"]["code"], "conflict");
     assert_eq!(uploads.names(), ["my_crawl.warc"]);
+}
+
+#[tokio::test]
+async fn a_file_that_could_not_be_loaded_is_replaced() {
+    let uploads = Uploads::new();
+    let admin = [("authorization", uploads.admin.as_str())];
+    let (query, name) = ("?name=x.warc", path_text(&uploads.dir.join("x.warc")));
+    assert_eq!(uploads.post(query, &admin, "no record").await.status, 200);
+    uploads.load_again("x.warc").await;
+    let warc = record(UPLOADED, "<title>Uploaded</title>");
+    let reply = uploads.post(query, &admin, &warc).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    uploads.load_again("x.warc").await;
+    assert_eq!(uploads.names(), ["x.warc"]);
+    let page = get(&uploads.router, &format!("/cdx?url={UPLOADED}")).await;
+    assert!(page.body.contains("x.warc"), "{}", page.body);
+    // The failure is forgotten, and a loaded file stays.
+    let question = Ledger {
+        input: Some(name),
+        ..Ledger::default()
+    };
+    let rows = uploads.place.archive.ask(question).unwrap().body.rows;
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!(uploads.post(query, &admin, "no record").await.status, 409);
 }
 
 #[tokio::test]

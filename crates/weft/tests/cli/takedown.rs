@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use zip::CompressionMethod;
+
 use crate::decoded::{files_holding, stray_segments};
 use crate::fixture;
+use crate::packages::zipped;
 use crate::support::{VIEWS, Workspace};
 
 /// A unique word.
@@ -443,4 +446,29 @@ fn a_purge_names_uploaded_files_that_have_what_is_taken_down() {
     let purged = place.good(&["forget", "--purge"]);
     assert!(purged.contains("no file contains removed data"), "{purged}");
     assert_eq!(place.json(&["status"])["captures"], 5);
+}
+
+#[test]
+fn an_uploaded_file_is_deleted_with_its_last_input() {
+    let place = Workspace::new();
+    place.write_old("bad.warc", b"no record");
+    place.write_old("other.warc", &fixture::other_web());
+    place.run(&["load", "bad.warc", "other.warc"]);
+    let uploads = "weft-archive/uploads";
+    let warc = fixture::small_web();
+    place.write_old(&format!("{uploads}/none.warc"), b"no record at all");
+    place.write_old(&format!("{uploads}/cut.wacz"), b"PK\x03\x04");
+    // A package of which one list of pages failed, and the records were loaded.
+    let pages: [(&str, &[u8]); 2] = [("archive/x.warc", &warc), ("pages/pages.jsonl", b"no page\n")];
+    let package = zipped(&pages, CompressionMethod::Stored);
+    place.write_old(&format!("{uploads}/part.wacz"), &package);
+    let run = place.run(&["load", uploads]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let run = place.run(&["forget", "--failed"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stderr.contains("removed the uploaded file"), "{run:?}");
+    let there = |name: &str| place.path(&format!("{uploads}/{name}")).exists();
+    assert!(!there("none.warc") && !there("cut.wacz") && there("part.wacz"));
+    assert!(place.path("bad.warc").exists(), "it is not the archive's");
+    assert_eq!(place.json(&["status"])["captures"], 6);
 }

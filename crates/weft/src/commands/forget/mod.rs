@@ -1,6 +1,7 @@
 //! `weft forget`: takes captures down, so that they leave every view and stay out. It also removes
 //! inputs that were not read to their end from the ledger.
 
+mod named_uploads;
 mod print;
 
 use std::ffi::OsString;
@@ -17,6 +18,7 @@ use crate::commands::status::ledger_rows;
 use crate::context::Context;
 use crate::flag_values::{limit_time, whole_from};
 use crate::outcome::{Outcome, WrongUse};
+use named_uploads::NamedUploads;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -140,6 +142,7 @@ fn take_down(
     if let TakedownSelector::Url(url) | TakedownSelector::Prefix(url) = &takes {
         ask::note_www(url);
     }
+    let uploads = NamedUploads::of(archive)?;
     let answer = archive.ask(TakeDown {
         takes,
         reason: args.reason.clone().unwrap_or_default(),
@@ -148,10 +151,15 @@ fn take_down(
         limit: 0,
     })?;
     let outcome = outcome(&answer.body);
+    let unnamed = if answer.body.dry_run || answer.body.forgotten.inputs.is_empty() {
+        Outcome::Done
+    } else {
+        uploads.remove_unnamed(archive)?
+    };
     if let Some(answer) = ask::print_if_json(answer, context)? {
         print::taken_down(&answer.body, context)?;
     }
-    Ok(outcome)
+    Ok(outcome.max(unnamed))
 }
 
 fn outcome(body: &TakenDownBody) -> Outcome {
@@ -165,11 +173,13 @@ fn outcome(body: &TakenDownBody) -> Outcome {
 fn forget_failed(archive: &Archive, context: &mut Context) -> anyhow::Result<Outcome> {
     let failed = ledger_rows(archive, Some(LedgerState::Failed))?;
     let inputs = failed.into_iter().map(|row| row.location).collect();
+    let uploads = NamedUploads::of(archive)?;
     let answer = archive.ask(Forget { inputs })?;
+    let outcome = uploads.remove_unnamed(archive)?;
     if let Some(answer) = ask::print_if_json(answer, context)? {
         print::forgotten(&answer.body, context)?;
     }
-    Ok(Outcome::Done)
+    Ok(outcome)
 }
 
 fn undo(archive: &Archive, id: u32, context: &mut Context) -> anyhow::Result<Outcome> {
