@@ -1,13 +1,14 @@
 //! Exports the files of a collection as a bag (BagIt 1.0, RFC 8493): byte for byte as loaded, with
-//! manifests.
+//! manifests. A package is one file, whichever of its members were loaded.
 //!
 //! Invariants:
 //! - a file is in the bag only if it has the digest in the ledger, computed from the very bytes
-//!   that were written;
+//!   that were written. Of a package, the members have theirs;
 //! - a file with anything taken down is not in the bag; a takedown during the export makes it fail;
 //! - a bag is complete or absent: the caller makes it in a folder with another name, and renames
 //!   that at the end.
 
+mod files;
 mod paths;
 mod tags;
 
@@ -15,13 +16,14 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use archive::question::{InputState, Ledger, LedgerRow};
-use archive::{Archive, AskError};
+use archive::question::{Ledger, LedgerRow, TakedownRulesQuestion};
+use archive::{Archive, AskError, TakedownRules};
 use data_encoding::HEXLOWER;
 use inputs::InputReader;
 use serde::Serialize;
 use sha2::{Digest, Sha256, Sha512};
 
+use self::files::LoadedFile;
 use self::paths::BagPaths;
 
 /// Number of ledger rows requested at a time.
@@ -94,9 +96,8 @@ struct Payload {
     path: String,
     sha256: String,
     sha512: String,
-    /// Name and digest, with which its row in the ledger is found again.
-    name: String,
-    digest: String,
+    /// The input, or the package with its inputs.
+    file: LoadedFile,
 }
 
 /// Makes a bag of the files of a collection, or of all, in `folder`, which must not exist.
@@ -111,42 +112,45 @@ pub fn write_bag(
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<BagReport, BagError> {
     let mut bagged = BagReport::default();
-    let mut rows = Vec::new();
-    for row in files_of(archive, collection)? {
-        match left_out(&row) {
-            None => rows.push(row),
-            Some(why) => bagged.left_out.push(OmittedFile { name: row.input, why }),
+    let rules_text = archive.ask(TakedownRulesQuestion {})?.body.rules;
+    let rules: TakedownRules = serde_json::from_str(&rules_text).map_err(AskError::internal)?;
+    let mut files = Vec::new();
+    for file in files_of(archive, collection)? {
+        match file.left_out() {
+            None => files.push(file),
+            Some(why) => bagged.left_out.push(OmittedFile { name: file.name, why }),
         }
     }
     let data = folder.join("data");
     fs::create_dir_all(&data).map_err(failed(&data))?;
-    let all_bytes = rows.iter().map(|row| row.size).sum();
+    let all_bytes = files.iter().map(LoadedFile::bytes_loaded).sum::<u64>();
     let (mut paths, mut payload) = (BagPaths::default(), Vec::new());
-    for row in rows {
-        let path = paths.path_of(&row);
-        let file = folder.join(&path);
+    for file in files {
+        let path = paths.path_of(&file.name, file.digest());
+        let copy = folder.join(&path);
         let before = bagged.bytes;
-        let copied = copy_into_bag(archive, &row, &file, &mut |bytes| {
-            progress(before + bytes, all_bytes)
+        let copied = copy_into_bag(archive, &file, &copy, &mut |bytes| {
+            let done = before + bytes;
+            progress(done, all_bytes.max(done))
         })?;
-        match copied {
-            Ok((sha256, sha512)) => {
+        let checked = copied.and_then(|copied| file.check(&copied, &copy, &rules).map(|()| copied));
+        match checked {
+            Ok(copied) => {
                 bagged.files += 1;
-                bagged.bytes += row.size;
+                bagged.bytes += copied.bytes;
                 payload.push(Payload {
                     path,
-                    sha256,
-                    sha512,
-                    name: row.input,
-                    digest: row.digest,
+                    sha256: copied.sha256,
+                    sha512: copied.sha512,
+                    file,
                 });
             }
             Err(error) => {
                 // Every file below `data/` must be in the manifests (RFC 8493, section 3), so none
                 // may stay in part.
-                paths::remove(folder, &file).map_err(failed(&file))?;
+                paths::remove(folder, &copy).map_err(failed(&copy))?;
                 bagged.left_out.push(OmittedFile {
-                    name: row.input,
+                    name: file.name,
                     why: error.to_string(),
                 });
             }
@@ -159,13 +163,24 @@ pub fn write_bag(
         });
     }
     // Last before the manifests, because the ledger may change while files are copied.
-    check_none_taken_down(archive, collection, &payload)?;
+    check_none_taken_down(archive, &payload)?;
+    if archive.ask(TakedownRulesQuestion {})?.body.rules != rules_text {
+        return Err(BagError::TakenDown("something".to_owned()));
+    }
     tags::write(folder, collection, &mut payload, &bagged)?;
     Ok(bagged)
 }
 
-/// Returns the ledger rows of a collection, or all rows.
-fn files_of(archive: &Archive, collection: Option<&str>) -> Result<Vec<LedgerRow>, AskError> {
+/// Returns the files that contain inputs of a collection, or all files.
+fn files_of(archive: &Archive, collection: Option<&str>) -> Result<Vec<LoadedFile>, AskError> {
+    let mut files = LoadedFile::of_rows(ledger_rows(archive)?);
+    if let Some(collection) = collection {
+        files.retain(|file| file.rows.iter().any(|row| row.collection == collection));
+    }
+    Ok(files)
+}
+
+fn ledger_rows(archive: &Archive) -> Result<Vec<LedgerRow>, AskError> {
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
         let question = Ledger {
@@ -173,9 +188,8 @@ fn files_of(archive: &Archive, collection: Option<&str>) -> Result<Vec<LedgerRow
             limit: ROWS_AT_ONCE,
             ..Ledger::default()
         };
-        let body = archive.ask(question)?.body;
-        let of_collection = |row: &LedgerRow| collection.is_none_or(|wanted| row.collection == wanted);
-        rows.extend(body.rows.into_iter().filter(of_collection));
+        let mut body = archive.ask(question)?.body;
+        rows.append(&mut body.rows);
         match body.next {
             Some(next) => after = Some(next),
             None => return Ok(rows),
@@ -183,23 +197,37 @@ fn files_of(archive: &Archive, collection: Option<&str>) -> Result<Vec<LedgerRow
     }
 }
 
-/// Why an input cannot be put into a bag. The others can.
+/// Why a file cannot be put into a bag. The others can.
 #[derive(Debug, thiserror::Error)]
 enum InputError {
     #[error("it cannot be read: {0}")]
     Read(io::Error),
     #[error("its content has changed since it was loaded")]
     Changed,
+    #[error("something of it is taken down; {REDACT}")]
+    TakenDown,
+    #[error("it is unknown whether something of it is taken down: {0}")]
+    Unknown(String),
 }
 
-/// Copies an input. Returns its SHA-256 and SHA-512, or why it differs from the loaded input.
+/// What to do with a file of which something is taken down.
+const REDACT: &str = "weft redact writes a copy without that";
+
+/// A copied file.
+struct Copied {
+    bytes: u64,
+    sha256: String,
+    sha512: String,
+}
+
+/// Copies a file. The inner error says why it cannot be read.
 fn copy_into_bag(
     archive: &Archive,
-    row: &LedgerRow,
+    file: &LoadedFile,
     path: &Path,
     should_continue: &mut dyn FnMut(u64) -> bool,
-) -> Result<Result<(String, String), InputError>, BagError> {
-    let input = match archive.sources().open(&row.location) {
+) -> Result<Result<Copied, InputError>, BagError> {
+    let input = match archive.sources().open(&file.location) {
         Ok(input) => input,
         Err(error) => return Ok(Err(InputError::Read(error))),
     };
@@ -207,7 +235,7 @@ fn copy_into_bag(
         fs::create_dir_all(parent).map_err(failed(parent))?;
     }
     // Two inputs must never share a file.
-    let mut file = File::create_new(path).map_err(failed(path))?;
+    let mut copy = File::create_new(path).map_err(failed(path))?;
     let mut content = InputReader::of(input);
     let (mut sha256, mut sha512) = (Sha256::new(), Sha512::new());
     let mut piece = vec![0; PIECE_BYTES];
@@ -220,52 +248,30 @@ fn copy_into_bag(
         };
         sha256.update(&piece[..count]);
         sha512.update(&piece[..count]);
-        file.write_all(&piece[..count]).map_err(failed(path))?;
+        copy.write_all(&piece[..count]).map_err(failed(path))?;
         if !should_continue(content.position) {
             return Err(BagError::Stopped);
         }
     }
     // After a power failure the manifests must not name content that is lost.
-    file.sync_all().map_err(failed(path))?;
-    let (sha256, sha512) = (
-        HEXLOWER.encode(&sha256.finalize()),
-        HEXLOWER.encode(&sha512.finalize()),
-    );
-    let is_same = content.position == row.size && row.digest == format!("sha256:{sha256}");
-    Ok(if is_same {
-        Ok((sha256, sha512))
-    } else {
-        Err(InputError::Changed)
-    })
+    copy.sync_all().map_err(failed(path))?;
+    Ok(Ok(Copied {
+        bytes: content.position,
+        sha256: HEXLOWER.encode(&sha256.finalize()),
+        sha512: HEXLOWER.encode(&sha512.finalize()),
+    }))
 }
 
 /// Content taken down since the ledger was read must not leave with the bag.
-fn check_none_taken_down(
-    archive: &Archive,
-    collection: Option<&str>,
-    payload: &[Payload],
-) -> Result<(), BagError> {
-    let rows = files_of(archive, collection)?;
-    for file in payload {
-        let now = rows
-            .iter()
-            .find(|row| (&row.input, &row.digest) == (&file.name, &file.digest));
-        if now.is_none_or(|row| left_out(row).is_some()) {
+fn check_none_taken_down(archive: &Archive, payload: &[Payload]) -> Result<(), BagError> {
+    let now = files_of(archive, None)?;
+    for Payload { file, .. } in payload {
+        let now = now.iter().find(|now| now.is_same(file));
+        if now.is_none_or(|now| now.left_out().is_some()) {
             return Err(BagError::TakenDown(file.name.clone()));
         }
     }
     Ok(())
-}
-
-/// Returns why an input is left out of a bag, if it is.
-fn left_out(row: &LedgerRow) -> Option<String> {
-    const REDACT: &str = "weft redact writes a copy without that";
-    match &row.state {
-        InputState::TakenDown => Some("it is taken down".to_owned()),
-        _ if row.taken_down > 0 => Some(format!("something of it is taken down; {REDACT}")),
-        InputState::Done => None,
-        state => Some(format!("it was not loaded to its end ({state})")),
-    }
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> BagError + '_ {

@@ -6,8 +6,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use archive::question::LedgerRow;
-
 /// Longest part of a path, in bytes. File systems allow 255.
 const PART_BYTES_MAX: usize = 200;
 
@@ -19,11 +17,11 @@ pub(super) struct BagPaths {
 }
 
 impl BagPaths {
-    /// Returns the path of an input in the bag, from `data/` on. A second input with the same name
-    /// is put into a folder named by its digest.
-    pub(super) fn path_of(&mut self, row: &LedgerRow) -> String {
-        let name = safe(&row.input);
-        let digest = row.digest.trim_start_matches("sha256:");
+    /// Returns the path of a file in the bag, from `data/` on. A second file with the same name is
+    /// put into a folder named by the digest of its first input.
+    pub(super) fn path_of(&mut self, name: &str, digest: &str) -> String {
+        let name = safe(name);
+        let digest = digest.trim_start_matches("sha256:");
         let mut path = format!("data/{name}");
         // Each round makes the path longer, so this ends.
         while !self.is_free(&path) {
@@ -105,13 +103,7 @@ mod tests {
     #[test]
     fn names_stay_below_data_and_apart() {
         let mut names = BagPaths::default();
-        let mut path = |name: &str, digest: &str| {
-            names.path_of(&LedgerRow {
-                input: name.into(),
-                digest: format!("sha256:{digest}"),
-                ..LedgerRow::default()
-            })
-        };
+        let mut path = |name: &str, digest: &str| names.path_of(name, &format!("sha256:{digest}"));
         assert_eq!(path("a/x.warc.gz", "1"), "data/a/x.warc.gz");
         assert_eq!(path("a/x.warc.gz", "2"), "data/sha256-2/a/x.warc.gz");
         assert_eq!(path("A/X.warc.gz", "3"), "data/sha256-3/A/X.warc.gz");

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use sha2::{Digest as _, Sha256};
+use zip::CompressionMethod;
 
 use crate::fixture;
+use crate::packages::zipped;
 use crate::support::Workspace;
 
 fn loaded() -> Workspace {
@@ -130,6 +132,46 @@ fn files_that_may_not_leave_are_left_out_and_named() {
     let run = place.run(&["export", "--bag", "hidden", "--as", ""]);
     assert_eq!(run.code, Some(1), "{}", run.stdout);
     assert!(!place.path("hidden").exists());
+}
+
+#[test]
+fn a_package_is_in_a_bag_as_a_whole() {
+    let place = Workspace::new();
+    let pages = concat!(
+        "{\"url\": \"http://museum.example/\", \"ts\": \"2015-03-01T08:00:00Z\"}\n",
+        "{\"url\": \"http://listed.example/\", \"ts\": \"2015-03-01T08:00:00Z\"}\n",
+    );
+    let (one, other) = (fixture::small_web(), fixture::other_web());
+    let members: [(&str, &[u8]); 4] = [
+        ("archive/one.warc", &one),
+        ("archive/other.warc", &other),
+        ("pages/pages.jsonl", pages.as_bytes()),
+        ("logs/crawl.log", b"a log"),
+    ];
+    let package = zipped(&members, CompressionMethod::Deflated);
+    // It has no description, which is a failed input of the package.
+    place.write_old("crawls/crawl.wacz", &package);
+    let path = place.path("crawls/crawl.wacz").display().to_string();
+    place.run(&["load", &path]);
+    place.good(&["export", "--bag", "bag"]);
+    check_bag(&place.path("bag"), &["data/crawl.wacz"]);
+    assert!(fs::read(place.path("bag/data/crawl.wacz")).expect("it") == package);
+    place.run(&["load", "bag/data", "--archive", "again"]);
+    assert_eq!(place.json(&["status", "--archive", "again"])["captures"], 6);
+    assert!(
+        place
+            .good(&["pages", "--archive", "again"])
+            .contains("listed.example")
+    );
+
+    // Only its list names this page.
+    place.good(&["forget", "--url", "http://listed.example/"]);
+    let run = place.run(&["export", "--bag", "listed"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr.contains("crawl.wacz: something of it is taken down"),
+        "{run:?}"
+    );
 }
 
 #[test]
