@@ -108,7 +108,7 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
 
-    /// Write the rows to a file
+    /// Write the rows to a file, or for - to standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

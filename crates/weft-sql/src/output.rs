@@ -9,9 +9,9 @@ use anyhow::Context as _;
 use crate::output_format::Format;
 use crate::wrong_use::WrongUse;
 
-/// Opens the file, or standard output.
+/// Opens the file, or standard output if there is none or it is `-`.
 pub(crate) fn open(file: Option<&Path>, format: Format) -> anyhow::Result<Box<dyn Write + Send>> {
-    let Some(path) = file else {
+    let Some(path) = file.filter(|path| *path != Path::new("-")) else {
         if format.is_binary() && io::stdout().is_terminal() {
             return Err(
                 WrongUse("a terminal cannot show this format: name a file with --output".into()).into(),

@@ -24,9 +24,20 @@ pub(crate) struct PartFile {
     is_finished: bool,
 }
 
+/// Refuses `-`, which many programs take for standard output.
+pub(crate) fn check_name(path: &Path) -> Result<(), WrongUse> {
+    if path == Path::new("-") {
+        let dash = "- is not standard output here; name a file (./- for a file called -)";
+        Err(WrongUse(dash.to_owned()))
+    } else {
+        Ok(())
+    }
+}
+
 impl PartFile {
     /// Creates the temporary file that becomes `path`.
     pub(crate) fn begin(path: &Path) -> anyhow::Result<(PartFile, File)> {
+        check_name(path)?;
         let temporary = temporary_path_of(path);
         let create = || format!("create {}", temporary.display());
         let file = open_locked(&temporary).with_context(create)?;
@@ -43,6 +54,7 @@ impl PartFile {
 
     /// Creates the temporary folder that becomes `path`.
     pub(crate) fn begin_folder(path: &Path) -> anyhow::Result<PartFile> {
+        check_name(path)?;
         let temporary = temporary_path_of(path);
         match fs::create_dir(&temporary) {
             Ok(()) => Ok(PartFile::of(path, temporary, None)),

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::exit::print_error;
 use crate::flag_values::value;
 use crate::outcome::{Outcome, WrongUse};
+use crate::part_file::check_name;
 use crate::style::clean;
 use crate::units::{bytes, counted};
 
@@ -38,6 +39,7 @@ pub(crate) struct Args {
 
 /// Runs `weft pack`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    check_name(&args.out)?;
     let settings = Settings {
         url_prefix: args.url_prefix.clone(),
         date_ms: args.date,

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::context::Context;
 use crate::flag_values::{choice, whole, whole_from};
 use crate::outcome::{Outcome, WrongUse};
+use crate::part_file::check_name;
 use crate::style::clean;
 use crate::units::{bytes, count, counted};
 
@@ -44,6 +45,7 @@ pub(crate) struct Args {
 
 /// Runs `weft synth`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    check_name(&args.out)?;
     let settings = Settings {
         pages: args.pages,
         seed: args.seed,

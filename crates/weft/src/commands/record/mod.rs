@@ -21,6 +21,7 @@ use crate::ask;
 use crate::context::Context;
 use crate::flag_values::moment;
 use crate::outcome::Outcome;
+use crate::part_file::check_name;
 use crate::store_args::StoreArgs;
 
 /// Number of bytes read at a time.
@@ -61,6 +62,9 @@ pub(crate) struct Args {
 /// Runs `weft record`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     context.remote_inputs.use_given(&args.place);
+    if let Some(path) = &args.out {
+        check_name(path)?;
+    }
     let question = Record {
         url: args.url.clone(),
         at: args.at.clone(),

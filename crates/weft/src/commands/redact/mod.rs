@@ -22,6 +22,7 @@ use crate::commands::status::ledger_rows;
 use crate::commands::store::content;
 use crate::context::Context;
 use crate::outcome::{NotFound, Outcome, WrongUse};
+use crate::part_file::check_name;
 use crate::style::clean;
 use crate::units::{bytes, count, counted};
 
@@ -251,6 +252,7 @@ impl LedgerRows {
 
 /// Fails if the output is the input itself, or an existing file without `--force`.
 fn check_out(args: &Args) -> anyhow::Result<()> {
+    check_name(&args.out)?;
     let Ok(there) = args.out.metadata() else {
         return Ok(());
     };
