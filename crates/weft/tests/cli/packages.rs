@@ -432,8 +432,6 @@ fn what_a_search_finds_is_exported_with_its_parts() {
 
     place.good(&["export", "--wacz", "page.wacz", "--pages-only", "link"]);
     assert_eq!(urls_in(&place, "page.wacz"), ["http://a.example/"]);
-    let none = place.good(&["export", "--cdxj", "none.cdxj", "nowhere"]);
-    assert!(none.contains("0 captures written"), "{none}");
     let most = place.run(&["export", "--cdxj", "most.cdxj", "link", "nowhere"]);
     assert!(most.stderr.contains("note: no page has all"), "{}", most.stderr);
     std::fs::remove_file(place.path("parts.warc")).expect("it is there");
@@ -451,8 +449,54 @@ fn what_a_search_finds_is_exported_with_its_parts() {
     }
 }
 
-/// A revisit adds a record of another URL with a larger key; the index of the package must still be
-/// sorted.
+#[test]
+fn an_export_of_nothing_is_an_error_and_leaves_no_file() {
+    let place = local();
+    for (flag, arguments) in [
+        ("--wacz", &["--collection", "nosuch"][..]),
+        ("--warc", &["--url-prefix", "http://nosuch.example/"][..]),
+        ("--cdxj", &["nowhere"][..]),
+        ("--zipnum", &["--collection", "nosuch"][..]),
+    ] {
+        let export = ["export", "--archive", "local", flag, "out"];
+        let run = place.run(&[&export[..], arguments].concat());
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(run.stderr.contains("no capture to export"), "{run:?}");
+        assert!(!place.path("out").exists() && !place.path("out.part").exists());
+    }
+    // The records of these captures are gone: each is named.
+    std::fs::remove_file(place.path("web.warc")).expect("it is there");
+    let run = place.run(&["export", "--archive", "local", "--warc", "out"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("were left out:"), "{run:?}");
+    assert!(!place.path("out").exists());
+}
+
+#[test]
+fn standard_output_is_not_a_file_called_dash() {
+    let place = local();
+    for arguments in [
+        &["export", "--wacz", "-"][..],
+        &["export", "--cdxj", "-"][..],
+        &["export", "--zipnum", "-"][..],
+        &["export", "--bag", "-"][..],
+        &["search", "maps", "--export", "jsonl", "-o", "-"][..],
+        &["verify", "--csv", "-"][..],
+        &["graph", "--format", "csv", "-o", "-"][..],
+        &["report", "--html", "-o", "-"][..],
+        &["record", "http://museum.example/", "--out", "-"][..],
+        &["synth", "--pages", "1", "-"][..],
+        &["redact", "web.warc", "-"][..],
+    ] {
+        let run = place.run(&[arguments, &["--archive", "local"][..]].concat());
+        assert_eq!(run.code, Some(2), "{arguments:?}: {run:?}");
+        assert!(run.stderr.contains("a file called -"), "{arguments:?}: {run:?}");
+        assert!(!place.path("-").exists(), "{arguments:?}");
+    }
+    place.good(&["export", "--cdxj", "./-", "--archive", "local"]);
+    assert!(place.path("-").exists());
+}
+
 /// Returns what crawlers add to a page: its text and a picture.
 fn attached(page: &str, date: &str) -> Vec<u8> {
     let attachment = |scheme: &str, mime: &str| {
@@ -517,6 +561,8 @@ fn attachments_are_exported_with_their_pages() {
     );
 }
 
+/// A revisit adds a record of another URL with a larger key; the index of the package must still be
+/// sorted.
 #[test]
 fn what_a_revisit_brings_from_another_url_is_in_order() {
     let place = Workspace::new();

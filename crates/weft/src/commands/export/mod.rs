@@ -14,8 +14,8 @@ use export::{ExportReport, IndexForm, Subset};
 use super::search::export::{bar, report};
 use crate::ask;
 use crate::context::Context;
-use crate::outcome::{Outcome, WrongUse};
-use crate::part_file::PartFile;
+use crate::outcome::{NotFound, Outcome, WrongUse};
+use crate::part_file::{PartFile, check_name};
 use crate::stop::Stop;
 use crate::style::clean;
 
@@ -36,7 +36,8 @@ ledger while it is copied. Files from which anything is taken down are left out.
 With a QUERY (syntax of weft search) the pages found are written, as of that time, together with
 everything a browser loads for them; this selection is held in memory.
 For lists of results: weft search QUERY --export csv -o FILE.
-Exit code 1: a record or file could not be written; it is named, and the others are written.";
+Exit code 1: there is no capture to export, and no file is written; or a record or file could not be
+written: it is named, and the others are written.";
 
 const FEW_EXAMPLES: &str = "\
 Examples:
@@ -97,6 +98,7 @@ struct To {
 /// Runs `weft export`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let path = args.to.path().to_owned();
+    check_name(&path)?;
     if path.symlink_metadata().is_ok() {
         let there = format!("{} already exists and is not overwritten", path.display());
         return Err(WrongUse(there).into());
@@ -139,7 +141,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     bar.finish_and_clear();
     let mut exported = exported.with_context(|| format!("write {}", path.display()))?;
     exported.left_out.append(&mut left_out);
-    report(&exported, Some(&path), ["capture", "captures"], context)
+    if exported.results > 0 {
+        return report(&exported, Some(&path), ["capture", "captures"], context);
+    }
+    report(&exported, None, ["capture", "captures"], context)?;
+    let nothing = format!("no capture to export; {} was not written", path.display());
+    Err(NotFound(nothing).into())
 }
 
 impl To {
@@ -191,8 +198,7 @@ impl To {
             for file in [members, second, places] {
                 synced(file)?;
             }
-            part.finish()?;
-            return Ok(exported);
+            return finished(part, exported);
         }
         let (part, file) = PartFile::begin(self.path())?;
         let exported = if self.wacz.is_some() {
@@ -206,9 +212,16 @@ impl To {
             synced(out)?;
             exported
         };
-        part.finish()?;
-        Ok(exported)
+        finished(part, exported)
     }
+}
+
+/// Gives the output its name, unless it has no capture: an empty package passes for a complete one.
+fn finished(part: PartFile, exported: ExportReport) -> anyhow::Result<ExportReport> {
+    if exported.results > 0 {
+        part.finish()?;
+    }
+    Ok(exported)
 }
 
 fn synced(mut out: BufWriter<File>) -> anyhow::Result<()> {
