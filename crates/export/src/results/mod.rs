@@ -148,8 +148,8 @@ pub struct ExportReport {
     pub related: u64,
     /// Number of attachments of pages written, such as their rendered text and pictures.
     pub attachments: u64,
-    /// Inputs in which records of requests and metadata could not be searched, and lists of pages that could not be
-    /// used, with the reasons.
+    /// Inputs in which records of requests and metadata could not be searched, URLs with more
+    /// attachments than are looked at, and lists of pages that could not be used, with the reasons.
     pub problems: Vec<String>,
 }
 

@@ -73,7 +73,8 @@ impl<'a, W: Write> WarcFile<'a, W> {
     }
 
     /// Writes the record of a capture, and before a revisit that of its original if it is not in
-    /// the subset. The attachments of a URL key follow its captures. Returns the captures written, with the new positions of their records.
+    /// the subset. The attachments of a URL key follow its captures. Returns the captures written,
+    /// with the new positions of their records.
     pub(super) fn put(&mut self, row: &CdxRow) -> Result<Vec<WrittenCapture>, ExportError> {
         let mut written = Vec::new();
         if self.key != row.url_key {

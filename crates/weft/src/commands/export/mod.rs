@@ -29,8 +29,9 @@ Examples:
   weft export --zipnum indexes/                       a new folder that pywb can read
   weft export --bag autumn --collection autumn        its original files, as a bag
 
-Records are copied byte for byte. With a revisit, the record whose payload it repeats
-is also written, and with a page its attachments (rendered text, pictures). Captures that are taken down, or hidden from the groups of --as, are skipped.
+Records are copied byte for byte. With a revisit, the record whose payload it repeats is also
+written, and with a page its attachments (rendered text, pictures). Captures that are taken down, or
+hidden from the groups of --as, are skipped.
 A bag (BagIt 1.0, RFC 8493) contains whole files and packages, each compared with its digest in the
 ledger while it is copied. Files from which anything is taken down are left out.
 With a QUERY (syntax of weft search) the pages found are written, as of that time, together with

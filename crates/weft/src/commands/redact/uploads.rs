@@ -25,7 +25,7 @@ pub(in crate::commands) fn notes_on_uploads(archive: &Archive) -> anyhow::Result
         match taken_down_in(&file, &rules, &ledger) {
             Ok(found) if found.is_empty() => {}
             Ok(found) => notes.push(format!(
-                "{} has {found} taken down: replace it by a copy of weft redact (docs/takedown.md, \"Uploaded files\")",
+                "{} has {found} taken down: replace it by a copy of weft redact (docs/takedown.md)",
                 file.display()
             )),
             Err(error) => notes.push(format!(
