@@ -531,7 +531,7 @@ fn attachments_are_exported_with_their_pages() {
     };
     for (flag, file, more, expected) in [
         ("--wacz", "all.wacz", &[][..], 4),
-        ("--warc", "all.warc.gz", &["--with-requests"][..], 4),
+        ("--warc", "requests.warc.gz", &["--with-requests"][..], 4),
         (
             "--warc",
             "part.warc.gz",

@@ -362,7 +362,7 @@ fn what_is_no_file_of_records_is_not_copied_as_junk() {
     let inner = wacz(&fixture::small_web(), CompressionMethod::Stored);
     place.write(
         "outer.wacz",
-        &zipped(&[("inner.wacz", &inner)], CompressionMethod::Stored),
+        &zipped(&[("inner.wacz", &inner[..])], CompressionMethod::Stored),
     );
     place.write("package.zip", &inner);
     place.write("cut.wacz", &inner[..inner.len() / 2]);
