@@ -27,7 +27,7 @@ impl LoadedFile {
     /// Returns the files that contain inputs, in the order of the first of them.
     pub(super) fn of_rows(rows: Vec<LedgerRow>) -> Vec<LoadedFile> {
         let mut files: Vec<LoadedFile> = Vec::new();
-        let mut packages = BTreeMap::new();
+        let mut packages: BTreeMap<String, usize> = BTreeMap::new();
         for row in rows {
             let (location, members) = package_and_members(&row.location);
             let is_package = !members.is_empty();
