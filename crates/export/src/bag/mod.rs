@@ -114,13 +114,7 @@ pub fn write_bag(
     let mut bagged = BagReport::default();
     let rules_text = archive.ask(TakedownRulesQuestion {})?.body.rules;
     let rules: TakedownRules = serde_json::from_str(&rules_text).map_err(AskError::internal)?;
-    let mut files = Vec::new();
-    for file in files_of(archive, collection)? {
-        match file.left_out() {
-            None => files.push(file),
-            Some(why) => bagged.left_out.push(OmittedFile { name: file.name, why }),
-        }
-    }
+    let files = selected(archive, collection, &mut bagged.left_out)?;
     let data = folder.join("data");
     fs::create_dir_all(&data).map_err(failed(&data))?;
     let all_bytes = files.iter().map(LoadedFile::bytes_loaded).sum::<u64>();
@@ -169,6 +163,22 @@ pub fn write_bag(
     }
     tags::write(folder, collection, &mut payload, &bagged)?;
     Ok(bagged)
+}
+
+/// Returns the files for a bag of a collection, and adds those that are left out to `left_out`.
+fn selected(
+    archive: &Archive,
+    collection: Option<&str>,
+    left_out: &mut Vec<OmittedFile>,
+) -> Result<Vec<LoadedFile>, AskError> {
+    let mut files = Vec::new();
+    for file in files_of(archive, collection)? {
+        match file.left_out() {
+            None => files.push(file),
+            Some(why) => left_out.push(OmittedFile { name: file.name, why }),
+        }
+    }
+    Ok(files)
 }
 
 /// Returns the files that contain inputs of a collection, or all files.

@@ -350,7 +350,12 @@ fn print(report: &Report<'_>, context: &mut Context) -> anyhow::Result<()> {
         let naming = counted(counts.records_naming, "record", "records");
         writeln!(out, "{naming} in the copy refer by URL or id to left-out records")?;
     }
-    for damaged in report.damaged.iter().take(DAMAGED_LISTED) {
+    print_damaged(&report.damaged, context)
+}
+
+fn print_damaged(spans: &[DamagedRecord<'_>], context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    for damaged in spans.iter().take(DAMAGED_LISTED) {
         let member = damaged.member.map(|member| format!(" of {}", clean(member)));
         writeln!(
             out,
@@ -361,8 +366,8 @@ fn print(report: &Report<'_>, context: &mut Context) -> anyhow::Result<()> {
             damaged.reason
         )?;
     }
-    if report.damaged.len() > DAMAGED_LISTED {
-        let more = (report.damaged.len() - DAMAGED_LISTED) as u64;
+    if spans.len() > DAMAGED_LISTED {
+        let more = (spans.len() - DAMAGED_LISTED) as u64;
         writeln!(
             out,
             "and {} more, copied as they are",

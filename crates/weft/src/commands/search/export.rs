@@ -110,18 +110,7 @@ pub(in crate::commands) fn report(
             context.out.json(exported)?;
         } else {
             let written = counted(exported.results, one, many);
-            let mut more = Vec::new();
-            if exported.related > 0 {
-                let related = counted(exported.related, "record", "records");
-                more.push(format!("{related} of requests and metadata"));
-            }
-            if exported.attachments > 0 {
-                more.push(counted(exported.attachments, "attachment", "attachments"));
-            }
-            let more = match more.join(" and ") {
-                more if more.is_empty() => more,
-                more => format!(", with {more}"),
-            };
+            let more = records_in_addition(exported);
             writeln!(context.out, "{written} written to {}{more}", path.display())?;
         }
     }
@@ -163,4 +152,21 @@ pub(in crate::commands) fn report(
         eprintln!("  and {} more", count(more as u64));
     }
     Ok(Outcome::Losses)
+}
+
+/// Returns the end of the summary: the numbers of records other than captures.
+fn records_in_addition(exported: &ExportReport) -> String {
+    let mut more = Vec::new();
+    if exported.related > 0 {
+        let related = counted(exported.related, "record", "records");
+        more.push(format!("{related} of requests and metadata"));
+    }
+    if exported.attachments > 0 {
+        more.push(counted(exported.attachments, "attachment", "attachments"));
+    }
+    if more.is_empty() {
+        String::new()
+    } else {
+        format!(", with {}", more.join(" and "))
+    }
 }
