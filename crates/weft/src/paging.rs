@@ -87,8 +87,17 @@ impl TableFormat {
 
 /// An answer with one page of a list.
 pub(crate) trait ListPage {
-    /// Takes the cursor of the next page.
-    fn take_next(&mut self) -> Option<String>;
+    /// Returns the number of rows.
+    fn row_count(&self) -> usize;
+
+    /// Returns the cursor of the next page.
+    fn next(&self) -> Option<&str>;
+
+    /// Returns whether the page ended because the archive had looked at enough, so that it is not
+    /// known whether more rows follow. Clears this.
+    fn take_cut(&mut self) -> bool {
+        false
+    }
 
     /// Adds the next page, with its cursor.
     fn append(&mut self, page: Self);
@@ -111,7 +120,8 @@ impl ListPaging {
     }
 
     /// Returns the page that the flags select, or all pages as one. `question` asks for the rows
-    /// after a cursor, at most so many.
+    /// after a cursor, at most so many. An answer may end before its limit, so this reads on until
+    /// the page is full or the list ends.
     pub(crate) fn ask<Q>(
         &self,
         archive: &Archive,
@@ -123,10 +133,21 @@ impl ListPaging {
     {
         let limit = self.rows_at_once();
         let mut answer = archive.ask(question(self.page.after.clone(), limit))?;
-        while self.is_whole()
-            && let Some(after) = answer.body.take_next()
-        {
-            let page = archive.ask(question(Some(after), limit))?;
+        while let Some(after) = answer.body.next().map(str::to_owned) {
+            let is_cut = answer.body.take_cut();
+            let missing = if self.is_whole() {
+                limit
+            } else {
+                limit.saturating_sub(answer.body.row_count())
+            };
+            if missing == 0 && !is_cut {
+                break;
+            }
+            let page = archive.ask(question(Some(after), missing.max(1)))?;
+            // The row was asked for only to know that the list continues.
+            if missing == 0 && page.body.row_count() > 0 {
+                break;
+            }
             answer.body.append(page.body);
         }
         Ok(answer)

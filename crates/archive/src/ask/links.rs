@@ -4,7 +4,7 @@ use index::{PageRow, SnapshotError, VersionLink, When};
 use urlkey::{KeyRange, MatchType, domain_ranges, url_ranges};
 
 use super::basis::Basis;
-use super::limit::{clamp, page_of};
+use super::limit::{LINKS_LOOKED_AT_MAX, clamp, page_of};
 use super::visible_snapshot::VisibleSnapshot;
 use super::{cursor, key, time};
 use crate::AskError;
@@ -12,9 +12,6 @@ use crate::question::{Inlinks, LinkFilter, LinkRow, LinkVersion, LinksBody, Outl
 
 /// Number of links read at a time in a selection.
 const LINKS: usize = 1000;
-
-/// Limit of links read for one answer of a selection; the rest are left for the next part.
-const LOOKED_AT_MAX: usize = 10_000;
 
 pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
     let visible = basis.visible();
@@ -53,8 +50,11 @@ fn inlinks_when(
     let conditions = Conditions::new(&question.filter)?;
     let accepts =
         |link: &VersionLink| conditions.accept(&link.link) && conditions.times.contain(link.fetch_time_ms);
-    let page = (after.as_deref(), clamp(question.limit));
+    let limit = clamp(question.limit);
+    let page = (after.as_deref(), limit);
     let (links, next) = visible.inlinks_when(&url_key, when, &accepts, page)?;
+    let last = links.last().map(|link| &link.link.source_key);
+    let is_cut = next.is_some() && (links.len() < limit || next.as_ref() != last);
     if links.is_empty() && next.is_none() && visible.uri(&url_key)?.is_none() {
         let known = match when {
             When::At(_) => has_past_inlinks(visible, &url_key)?,
@@ -83,6 +83,7 @@ fn inlinks_when(
         url_key,
         rows: links.into_iter().map(version_row).collect(),
         total: None,
+        looked_at: is_cut.then_some(LINKS_LOOKED_AT_MAX as u64),
         next: next.map(|source| cursor::encode(&source)),
     })
 }
@@ -127,6 +128,7 @@ fn inlinks_now(visible: &VisibleSnapshot<'_>, question: &Inlinks) -> Result<Link
         url_key,
         rows,
         total: Some(uri.inlinks),
+        looked_at: None,
         next,
     })
 }
@@ -139,7 +141,7 @@ fn inlinks_of_many(visible: &VisibleSnapshot<'_>, question: &Inlinks) -> Result<
 }
 
 /// Answers with the links of current versions to the keys of these ranges that meet the conditions.
-/// A part of the list ends after [`LOOKED_AT_MAX`] visible links, so that its time is bounded.
+/// A part of the list ends after [`LINKS_LOOKED_AT_MAX`] visible links, so that its time is bounded.
 fn selected(
     visible: &VisibleSnapshot<'_>,
     question: &Inlinks,
@@ -149,7 +151,11 @@ fn selected(
     let conditions = Conditions::new(&question.filter)?;
     let limit = clamp(question.limit);
     let mut place: Option<(String, String)> = cursor::decode(question.after.as_deref())?;
-    let (mut rows, mut looked_at) = (Vec::new(), 0);
+    let mut body = LinksBody {
+        url_key,
+        ..LinksBody::default()
+    };
+    let mut looked_at = 0;
     for target in targets(visible, ranges, place.as_ref()) {
         let target = target?;
         let mut after = match &place {
@@ -160,23 +166,22 @@ fn selected(
             let links = visible.inlinks(&target, after.as_deref(), LINKS)?;
             let is_last = links.len() < LINKS;
             for link in links {
-                if rows.len() == limit || looked_at == LOOKED_AT_MAX {
-                    return Ok(LinksBody {
-                        url_key,
-                        rows,
-                        total: None,
-                        next: place.as_ref().map(cursor::encode),
-                    });
+                if looked_at == LINKS_LOOKED_AT_MAX {
+                    body.looked_at = Some(looked_at as u64);
+                    body.next = place.as_ref().map(cursor::encode);
+                    return Ok(body);
                 }
                 looked_at += 1;
-                place = Some((target.clone(), link.source_key.clone()));
-                if conditions.accept(&link) {
-                    let source = visible.version(&link.source_key)?;
-                    let time_ms = source.as_ref().map_or(i64::MIN, |page| page.fetch_time_ms);
-                    if conditions.times.contain(time_ms) {
-                        rows.push(row(link, source.map(Source::of).unwrap_or_default()));
+                let here = (target.clone(), link.source_key.clone());
+                if let Some(row) = conditions.row(visible, link)? {
+                    // One more than the limit shows that the list continues.
+                    if body.rows.len() == limit {
+                        body.next = place.as_ref().map(cursor::encode);
+                        return Ok(body);
                     }
+                    body.rows.push(row);
                 }
+                place = Some(here);
             }
             if is_last {
                 break;
@@ -184,12 +189,7 @@ fn selected(
             after = place.as_ref().map(|(_, source)| source.clone());
         }
     }
-    Ok(LinksBody {
-        url_key,
-        rows,
-        total: None,
-        next: None,
-    })
+    Ok(body)
 }
 
 /// Returns the keys of the ranges that pages link to, beginning with that of `place`.
@@ -242,6 +242,21 @@ impl Conditions {
             && self.sources.as_ref().is_none_or(is_from)
             && self.anchor.as_ref().is_none_or(is_named)
     }
+
+    /// Returns a link of a current version as a row, if it meets the conditions.
+    fn row(
+        &self,
+        visible: &VisibleSnapshot<'_>,
+        link: index::LinkRow,
+    ) -> Result<Option<LinkRow>, SnapshotError> {
+        if !self.accept(&link) {
+            return Ok(None);
+        }
+        let source = visible.version(&link.source_key)?;
+        let time_ms = source.as_ref().map_or(i64::MIN, |page| page.fetch_time_ms);
+        let is_in_time = self.times.contain(time_ms);
+        Ok(is_in_time.then(|| row(link, source.map(Source::of).unwrap_or_default())))
+    }
 }
 
 pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBody, AskError> {
@@ -262,6 +277,7 @@ pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBo
         url_key,
         rows,
         total: Some(total),
+        looked_at: None,
         next,
     })
 }

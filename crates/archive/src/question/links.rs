@@ -25,7 +25,8 @@ pub struct Inlinks {
     /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Maximum number of rows per answer; 0 means 100.
+    /// Maximum number of rows per answer; 0 means 100. An answer may have fewer rows although more
+    /// follow: `looked_at` says so.
     pub limit: usize,
     /// Return the links of the versions that were current at the end of this time, 1 to 14 digits.
     /// If absent, return the links of the current versions.
@@ -132,7 +133,8 @@ pub struct LinkCountsBody {
     pub rows: Vec<LinkCountRow>,
     /// Number of links counted in this answer.
     pub links: u64,
-    /// Cursor of the links that are not counted yet; absent if all are.
+    /// Cursor of the links that are not counted yet; absent if all are. With conditions, all links
+    /// after it may fail them.
     pub next: Option<String>,
 }
 
@@ -194,9 +196,13 @@ pub struct LinksBody {
     pub url_key: String,
     /// The links, sorted by the key of the other end.
     pub rows: Vec<LinkRow>,
-    /// Number of all links, including those not in this answer. Absent with `at` or `ever`, where
-    /// links are not counted.
+    /// Number of all links to one URL or of one page, including those not in this answer. Absent
+    /// with conditions, for links to several URLs, and with `at` or `ever`: these are not counted.
     pub total: Option<u64>,
+    /// The number of links that were looked at (with `at` or `ever`, of pages), if this answer ended
+    /// because of this number. More rows may follow after `next`, or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked_at: Option<u64>,
     /// Cursor for the next part; absent at the end of the list.
     pub next: Option<String>,
 }

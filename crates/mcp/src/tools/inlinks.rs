@@ -69,6 +69,11 @@ fn answer(found: &LinksBody, is_cut: bool) -> AnswerText {
         Some(total) => text.line(&format!("{shown} of {total} links")),
         None => text.line(&format!("{shown} links")),
     }
+    if let Some(looked_at) = found.looked_at {
+        text.line(&format!(
+            "{looked_at} linking pages were looked at for this part of the list; the next part may have more links"
+        ));
+    }
     for row in &found.rows {
         link(&mut text, row);
     }

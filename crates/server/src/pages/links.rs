@@ -74,6 +74,11 @@ impl Selection {
         url_and_match(&self.url, None).1 == MatchType::Exact
     }
 
+    /// Returns whether versions other than the newest count.
+    fn is_of_versions(&self) -> bool {
+        self.ever || self.at.is_some()
+    }
+
     /// Returns the parameters that select the links, without how they are shown.
     fn parameters(&self) -> Vec<(&'static str, Option<&str>)> {
         vec![
@@ -151,15 +156,21 @@ pub(super) async fn inlinks(context: Context, query: Query) -> PageResult {
     let answer = context.archive.ask(selection.question()).await?;
     let Answer {
         epoch,
-        body: LinksBody {
-            rows, total, next, ..
-        },
+        body:
+            LinksBody {
+                rows,
+                total,
+                looked_at,
+                next,
+                ..
+            },
     } = answer;
     let first = selection.after.as_ref().map(|_| selection.continued(None));
     let content = html! {
         (head(&selection, total))
         (selection.views())
-        @if rows.is_empty() { p.soft { "There are no such links." } } @else {
+        @if let Some(looked_at) = looked_at { (part_of_all(looked_at, selection.is_of_versions())) }
+        @if rows.is_empty() { @if looked_at.is_none() { p.soft { "There are no such links." } } } @else {
             @if selection.is_of_one() { (list(&rows, Side::Source, ArchivedView::of(&context))) }
             @else { (pairs(&rows, ArchivedView::of(&context))) }
             (download::links("/api/v1/inlinks", &selection.parameters()))
@@ -172,6 +183,17 @@ pub(super) async fn inlinks(context: Context, query: Query) -> PageResult {
         epoch,
         &content,
     ))
+}
+
+/// Says that the list ends before its limit, because a page looks at so many links.
+fn part_of_all(looked_at: u64, is_of_versions: bool) -> Markup {
+    let links = if is_of_versions { "linking pages" } else { "links" };
+    html! {
+        p.soft role="status" {
+            (present::count(looked_at)) " " (links) " were looked at for this part of the list. "
+            "The next part may have more."
+        }
+    }
 }
 
 fn head(selection: &Selection, total: Option<u64>) -> Markup {
@@ -204,7 +226,12 @@ async fn counts(context: Context, selection: &Selection, by: LinkGrouping) -> Pa
     let content = html! {
         (head(selection, None))
         (selection.views())
-        @if rows.is_empty() { p.soft { "There are no such links." } } @else {
+        @if rows.is_empty() {
+            p.soft {
+                @if next.is_some() { "This part of the list has no such links. The next part may have some." }
+                @else { "There are no such links." }
+            }
+        } @else {
             p { (present::count(links)) " links"
                 @if is_part { ", a part of all: links are counted in parts of at most 10,000. The command "
                     code { "weft inlinks --by " (by.name()) } " counts all of them" }

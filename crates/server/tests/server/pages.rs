@@ -824,6 +824,31 @@ async fn in_links_of_one_domain_are_listed_and_downloaded() {
     }
 }
 
+/// An answer ends early when it has looked at many links: an empty part is not an empty list.
+#[tokio::test]
+async fn a_part_of_the_in_links_says_that_more_may_follow() {
+    let router = router(|question| {
+        let mut answer = sample(question)?;
+        if let Body::Links(links) = &mut answer.body {
+            (links.rows, links.total, links.looked_at) = (Vec::new(), None, Some(10_000));
+        }
+        if let Body::LinkCounts(counts) = &mut answer.body {
+            counts.rows = Vec::new();
+        }
+        Ok(answer)
+    });
+    for (parameters, words) in [
+        ("external=1", "10,000 links were looked at for this part"),
+        ("ever=1", "10,000 linking pages were looked at for this part"),
+        ("external=1&by=domain", "The next part may have some."),
+    ] {
+        let path = format!("/page/inlinks?url=http://example.com/&{parameters}");
+        let body = get(&router, &path).await.body;
+        assert!(body.contains(words) && body.contains("rel=\"next\""), "{body}");
+        assert!(!body.contains("There are no such links"), "{body}");
+    }
+}
+
 /// Each page is an entry of the navigation, and only its own entry is marked.
 #[tokio::test]
 async fn the_navigation_marks_the_page() {

@@ -58,6 +58,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                 url_key: "com,example)/".into(),
                 rows: vec![link()],
                 total: Some(1),
+                looked_at: None,
                 next: next(),
             }),
         ),

@@ -95,8 +95,12 @@ fn list(paging: &ListPaging, order: DomainOrder, context: &mut Context) -> anyho
 }
 
 impl ListPage for DomainsBody {
-    fn take_next(&mut self) -> Option<String> {
-        self.next.take()
+    fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn next(&self) -> Option<&str> {
+        self.next.as_deref()
     }
 
     fn append(&mut self, page: DomainsBody) {

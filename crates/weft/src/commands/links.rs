@@ -214,13 +214,22 @@ pub(crate) fn run_outlinks(args: OutlinksArgs, context: &mut Context) -> anyhow:
 }
 
 impl ListPage for LinksBody {
-    fn take_next(&mut self) -> Option<String> {
-        self.next.take()
+    fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn next(&self) -> Option<&str> {
+        self.next.as_deref()
+    }
+
+    fn take_cut(&mut self) -> bool {
+        self.looked_at.take().is_some()
     }
 
     fn append(&mut self, page: LinksBody) {
         self.rows.extend(page.rows);
         self.next = page.next;
+        self.looked_at = page.looked_at;
     }
 }
 
@@ -273,6 +282,7 @@ fn print(answer: &Answer<LinksBody>, end: End, command: &str, context: &mut Cont
         rows,
         total,
         next,
+        ..
     } = &answer.body;
     let more = if total.is_none() && next.is_some() {
         ", and more"

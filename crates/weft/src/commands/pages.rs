@@ -83,8 +83,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 }
 
 impl ListPage for ListedPagesBody {
-    fn take_next(&mut self) -> Option<String> {
-        self.next.take()
+    fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn next(&self) -> Option<&str> {
+        self.next.as_deref()
     }
 
     fn append(&mut self, page: ListedPagesBody) {

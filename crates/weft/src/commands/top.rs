@@ -108,8 +108,12 @@ fn captured_end(rows: &[TopRow], count: usize) -> usize {
 }
 
 impl ListPage for TopBody {
-    fn take_next(&mut self) -> Option<String> {
-        self.next.take()
+    fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn next(&self) -> Option<&str> {
+        self.next.as_deref()
     }
 
     fn append(&mut self, page: TopBody) {

@@ -4,7 +4,7 @@ use expect_test::expect;
 
 use super::ask::{check, loaded};
 use crate::fixture;
-use crate::support::Workspace;
+use crate::support::{Workspace, words};
 
 #[test]
 fn inlinks() {
@@ -158,6 +158,48 @@ fn inlinks_of_older_versions() {
     place.good(&["forget", "--url", "http://one.example/"]);
     let ever = place.json(&["inlinks", "http://target.example/", "--ever"]);
     assert_eq!(ever["rows"].as_array().map(Vec::len), Some(1), "{ever}");
+}
+
+/// An answer of the archive looks at 10,000 links; the command reads on behind them.
+#[test]
+fn a_list_with_conditions_reads_on_until_it_is_full_or_ends() {
+    let place = Workspace::new();
+    let links = |from: usize| -> String {
+        let link = |number| format!("<a href='http://big.example/{number:05}'>{number}</a> ");
+        (from..from + 6000).map(link).collect()
+    };
+    let (first, second) = (links(10_000), links(20_000));
+    let other = "<a href='http://big.example/z1'>one</a> <a href='http://big.example/z2'>two</a>";
+    place.write(
+        "web.warc",
+        &fixture::warc(&[
+            ("http://a.big.example/", "2010-01-01T00:00:00Z", &first),
+            ("http://b.big.example/", "2010-01-01T00:00:00Z", &second),
+            ("http://other.example/", "2012-01-01T00:00:00Z", other),
+        ]),
+    );
+    place.good(&["load", "web.warc"]);
+    for (conditions, head) in [
+        ("--external", "2 links to URLs of"),
+        ("--external --limit 2", "2 links to URLs of"),
+        ("--external --limit 1", "1 link, and more to URLs of"),
+        ("--from-domain nothing.example", "0 links to URLs of"),
+        ("--from 2099", "0 links to URLs of"),
+        // Nothing but looked-at links follows the last row.
+        ("--anchor 10007", "1 link to URLs of"),
+        ("--anchor 10007 --limit 1", "1 link to URLs of"),
+    ] {
+        let mut arguments = vec!["inlinks", "*.big.example"];
+        arguments.extend(words(conditions));
+        let said = place.good(&arguments);
+        assert!(said.starts_with(head), "{conditions}: {said}");
+        assert_eq!(said.contains("more:"), head.contains("and more"), "{said}");
+    }
+    let some = place.json(&["inlinks", "*.big.example", "--external"]);
+    assert_eq!(
+        (&some["next"], some.get("looked_at")),
+        (&serde_json::Value::Null, None)
+    );
 }
 
 #[test]

@@ -3,13 +3,11 @@
 use index::{CaptureRow, LinkRow, LinkingVersions, PageRow, SnapshotError, VersionLink, When};
 
 use super::VisibleSnapshot;
+use crate::ask::limit::LINKS_LOOKED_AT_MAX;
 use urlkey::KeyRange;
 
 /// Number of sources read at a time.
 const SOURCES: usize = 1000;
-
-/// Limit of sources read for one answer; the rest are left for the next part.
-const LOOKED_AT_MAX: usize = 10_000;
 
 impl VisibleSnapshot<'_> {
     /// Returns the links of a key's current version, sorted by target: those after `after`, at most
@@ -106,7 +104,7 @@ impl VisibleSnapshot<'_> {
             }
             after = sources.into_iter().next_back();
             // A client that does not see everything must not learn how many sources there are.
-            if self.sees_everything && looked_at >= LOOKED_AT_MAX {
+            if self.sees_everything && looked_at >= LINKS_LOOKED_AT_MAX {
                 return Ok((rows, after));
             }
         }
