@@ -40,31 +40,45 @@ impl Runner<'_> {
     }
 
     pub(super) fn verify(&self, ready: &CheckedFile<'_>, stop: &AtomicBool) -> Result<Outcome, ActError> {
-        let known = self.catalogue.current_digest(&ready.file)?;
+        // Also of an earlier version, because a write that left an older time is suspicious.
+        let known = self.catalogue.digest(ready.file.id)?;
         let sha256 = self.read(ready, stop)?;
+        let version = FileVersion::of(&ready.file);
         let mut digest = Digest {
-            version: FileVersion::of(&ready.file),
+            version,
             sha256,
             verified_ms: system::time_ms(),
             damaged_ms: None,
             copy: None,
         };
-        let Some(known) = known else {
-            let why = "read for the first time as it is";
-            return Ok(Outcome {
-                why: why.to_owned(),
-                digest: Some(digest),
-            });
+        let is_equal = known.as_ref().is_some_and(|known| known.sha256 == sha256);
+        let why = match known {
+            None => "read for the first time as it is",
+            Some(known) if is_equal => {
+                digest.copy = known.copy;
+                "its digest is what it was"
+            }
+            Some(known) if is_written_since(&known.version, &version) => {
+                "it was written since it was last read, and has another digest"
+            }
+            Some(known) => return self.damaged(known, version),
         };
-        if known.sha256 == sha256 {
-            digest.copy = known.copy;
-            return Ok(Outcome {
-                why: "its digest is what it was".to_owned(),
-                digest: Some(digest),
-            });
-        }
-        // Keep the correct digest and the record of its copy, from which the file can be restored.
+        Ok(Outcome {
+            why: why.to_owned(),
+            digest: Some(digest),
+        })
+    }
+
+    /// Records that a file is damaged. Keeps the correct digest and the record of its copy, from
+    /// which the file can be restored.
+    fn damaged(&self, known: Digest, version: FileVersion) -> Result<Outcome, ActError> {
+        let why = if known.version == version {
+            "nothing says that it was written"
+        } else {
+            "its time of change is not newer"
+        };
         let damaged = Digest {
+            version,
             damaged_ms: Some(system::time_ms()),
             ..known
         };
@@ -72,9 +86,9 @@ impl Runner<'_> {
             digests: vec![damaged],
             ..LogBatch::default()
         })?;
-        Err(ActError::Failed(
-            "DAMAGED: its digest is not what it was, though nothing says that it was written".to_owned(),
-        ))
+        Err(ActError::Failed(format!(
+            "DAMAGED: its digest is not what it was, though {why}"
+        )))
     }
 
     pub(super) fn copy(
@@ -158,6 +172,12 @@ impl Runner<'_> {
         self.check_unchanged(ready)?;
         put.map_err(store_failed)
     }
+}
+
+/// Returns whether a version is explained by a write after the one before it. On a file system
+/// without times of birth, it may also be another file with the same inode.
+fn is_written_since(before: &FileVersion, now: &FileVersion) -> bool {
+    now.modified_ns > before.modified_ns || before != now && now.id.born_ns == 0
 }
 
 fn store_failed(error: CopyStoreError) -> ActError {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
@@ -459,6 +459,64 @@ fn contents_become_known_without_rules() {
     assert!(place.good(&["files", "verify"]).contains("verify 1 file"));
     let report = place.json(&["files", "report", "duplicates"]);
     assert_eq!(report["contents"], 0, "{report}");
+}
+
+/// `weft files verify` compares with the disk what it does not read.
+#[test]
+fn verify_names_what_is_missing_or_changed_since_the_scan() {
+    let place = Workspace::new();
+    let root = tree(&place);
+    let scan = || place.good(&["files", "scan", root.to_str().unwrap()]);
+    let verify = |code: i32, stdout: &[&str]| {
+        place.run(&["files", "verify"]).expect(code, stdout, &[]);
+    };
+    let rewrite = |name: &str, content: &str, days: u64| {
+        let path = root.join(name);
+        fs::write(&path, content).unwrap();
+        age(&path, days);
+    };
+    scan();
+    verify(0, &["no catalogued file is missing or changed", "0 failed"]);
+    fs::remove_file(root.join("2024/crawl 2.txt")).unwrap();
+    rewrite("2025/deep/crawl 3.warc.gz", "newer content", 1);
+    rewrite("2024/crawl 4.open", "older content", 3000);
+    let permissions = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(root.join("2025/deep/crawl 1.open"), permissions).unwrap();
+    let lines = [
+        "- ",
+        "crawl 2.txt",
+        "~ ",
+        "crawl 3.warc.gz",
+        "crawl 4.open",
+        "3 names are missing (-)",
+    ];
+    verify(1, &lines);
+    // Nothing was read, so the catalogue does not know it yet.
+    verify(1, &["nothing to do", "3 names are missing (-)"]);
+    scan();
+    // A write explains a newer time, but not an older one.
+    let can_be_damage = is_birth_known(&root);
+    let said = place.run(&["files", "verify"]);
+    let said = said.expect(can_be_damage.into(), &["verify 2 files"], &[]);
+    if can_be_damage {
+        let damaged =
+            "crawl 4.open: DAMAGED: its digest is not what it was, though its time of change is not newer";
+        assert!(said.stdout.contains(damaged), "{}", said.text());
+        // It stays damaged until it has its content, or a newer time.
+        verify(1, &["verify 1 file", "DAMAGED"]);
+        let found = place.good(&["files", "find", "--damaged"]);
+        assert!(found.trim().ends_with("crawl 4.open"), "{found}");
+        rewrite("2024/crawl 4.open", &"content of 4 ".repeat(1000), 3000);
+        scan();
+        verify(0, &["verify 1 file", "0 failed"]);
+    }
+    verify(0, &["nothing to do"]);
+}
+
+/// Returns whether the file system keeps times of birth. Without them, a file with the same inode
+/// may be another file.
+fn is_birth_known(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.created().is_ok())
 }
 
 #[test]

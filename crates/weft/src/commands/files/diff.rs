@@ -74,7 +74,9 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         None => {
             let stop = Stop::listen()?;
             for top in tops {
-                let (found, unread) = compare_with_disk(&catalogue, &top.path, args, &stop, context)?;
+                let answer_within = Duration::from_secs(args.answer_within.into());
+                let (found, unread) =
+                    compare_with_disk(&catalogue, &top.path, answer_within, &stop, context)?;
                 changes.extend(found);
                 faults += unread;
             }
@@ -111,10 +113,12 @@ fn is_at_or_below(path: &[u8], top: &[u8]) -> bool {
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }
 
-fn compare_with_disk(
+/// Returns the differences between a catalogued directory or address and the disk or store, and the
+/// number of names that could not be read.
+pub(super) fn compare_with_disk(
     catalogue: &Arc<::catalogue::Catalogue>,
     path: &[u8],
-    args: &Args,
+    answer_within: Duration,
     stop: &Stop,
     context: &Context,
 ) -> anyhow::Result<(Vec<ReportedChange>, u64)> {
@@ -125,7 +129,7 @@ fn compare_with_disk(
     let dir = std::path::Path::new(std::ffi::OsStr::from_bytes(path));
     let each = move |changed| sink.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
     let settings = ScanSettings {
-        answer_within: Duration::from_secs(args.answer_within.into()),
+        answer_within,
         ..ScanSettings::default()
     };
     let counts = if is_address(path) {
@@ -140,7 +144,8 @@ fn compare_with_disk(
     Ok((std::mem::take(&mut *changes), counts.faults))
 }
 
-fn print(changed: &ReportedChange, shows_time: bool, context: &mut Context) -> anyhow::Result<()> {
+/// Prints a change as a line that begins with its sign, or as JSON.
+pub(super) fn print(changed: &ReportedChange, shows_time: bool, context: &mut Context) -> anyhow::Result<()> {
     if context.json {
         let mut row = serde_json::json!({
             "what": changed.what,

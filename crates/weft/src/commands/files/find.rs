@@ -86,7 +86,7 @@ pub(super) struct Args {
     /// than any age
     #[arg(long, value_name = "[+-]AGE", value_parser = age_range(), allow_hyphen_values = true)]
     verified: Vec<Range>,
-    /// Files whose content was never verified, or was written since
+    /// Files whose content was never verified, or was written since, as of the last scan
     #[arg(long)]
     never_verified: bool,
     /// Replicas of the file's copy that were intact when last read; 0 without a copy

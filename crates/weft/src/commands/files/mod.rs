@@ -20,6 +20,7 @@ mod diff;
 mod du;
 mod find;
 mod forget;
+mod missing;
 pub(crate) mod policy;
 mod report;
 mod scan;
@@ -38,7 +39,7 @@ Examples:
   weft files report                       owners, formats, sizes, ages, the largest, the oldest
   weft files diff 7d                      changes that scans found in seven days
   weft files forget /data/old             remove a tree from the catalogue
-  weft files verify                       read files that were never read
+  weft files verify                       missing and changed files; reads those never read
   weft files policy plan                  what policies would do now
   weft files diff                         how the disk differs from the catalogue
 
@@ -72,7 +73,7 @@ enum Command {
     Diff(diff::Args),
     /// Remove trees from the catalogue, without touching the disk
     Forget(forget::Args),
-    /// Read files that were never read and record their SHA-256
+    /// Name missing and changed files; read those that were never read and record their SHA-256
     Verify(policy::VerifyArgs),
     /// Act on files by rules: verify, copy, release, move, delete
     Policy(policy::Args),

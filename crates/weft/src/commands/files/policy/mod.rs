@@ -7,7 +7,7 @@ use ::catalogue::ActState;
 use anyhow::Context as _;
 use policy::{NameResolver, Policy, Rules, RunError};
 
-use super::{JsonPath, display_path, open};
+use super::{JsonPath, display_path, missing, open};
 use crate::commands::store::session::{Session, StoreMode, with_store};
 use crate::context::Context;
 use crate::flag_values::whole_from;
@@ -326,9 +326,12 @@ Examples:
   weft files verify
   weft files verify && weft files report duplicates
 
-Files that were read before and not written since are not read again; a policy with the action
-verify does that (weft files policy example). A stopped run continues when it is run again.
-Exit code 1: a file could not be read.";
+Compares the names, lengths and times on disk with the last scan, and names files that are missing
+(-) or changed (~). Then reads the catalogued files that were never read. A file whose digest
+changed although its time of change is not newer is DAMAGED, and is read again each time. Other
+files that were read before are not read again; a policy with the action verify does that
+(weft files policy example). A stopped run continues when it is run again.
+Exit code 1: a file is missing, changed or damaged, or could not be read.";
 
 /// Flags of `weft files verify`.
 #[derive(Debug, clap::Args)]
@@ -336,7 +339,8 @@ Exit code 1: a file could not be read.";
 pub(super) struct VerifyArgs {}
 
 /// The rules of `weft files verify`. Never is longer ago than every age.
-const VERIFY_RULES: &str = "[policy.files-verify]\naction = 'verify'\ncondition = 'last_verified > 1000 y'\n";
+const VERIFY_RULES: &str =
+    "[policy.files-verify]\naction = 'verify'\ncondition = 'last_verified > 1000 y or damaged'\n";
 
 /// Runs `weft files verify`.
 pub(super) fn verify(_: &VerifyArgs, context: &mut Context) -> anyhow::Result<Outcome> {
@@ -347,7 +351,9 @@ pub(super) fn verify(_: &VerifyArgs, context: &mut Context) -> anyhow::Result<Ou
     let catalogue = open(context)?;
     policy::settle(&catalogue)?;
     let (protected, no_store) = (protected_dirs(&context.archive), StoreArgs::default());
-    let (mut outcome, mut stop) = (Outcome::Done, None);
+    let listening = Stop::listen()?;
+    let mut outcome = missing::report(&catalogue, &listening, context)?;
+    let mut stop = Some(listening);
     for policy in &rules.policies {
         let job = Job::plan(&catalogue, policy, &protected, &|| place(&no_store))?;
         outcome = outcome.max(run_one(job, &mut stop, context)?);
