@@ -52,6 +52,9 @@ pub enum TokensFault {
     /// The tokens cannot be written as TOML.
     #[error(transparent)]
     Write(#[from] toml::ser::Error),
+    /// A token has this name.
+    #[error("there is a token {0:?} already")]
+    Exists(String),
     /// No token has this name.
     #[error("there is no token {0:?}")]
     NoToken(String),
@@ -126,11 +129,10 @@ impl TokensFile {
         }))
     }
 
-    /// Makes and returns a token for `groups`, which replaces one of the same name. The token
-    /// itself is not stored.
+    /// Makes and returns a token for `groups`. The token itself is not stored.
     ///
     /// # Errors
-    /// [`TokensError`]. Then the file is unchanged.
+    /// [`TokensError`], also if there is a token of this name. Then the file is unchanged.
     pub fn issue(&self, name: &str, groups: Groups, until: Option<String>) -> Result<String, TokensError> {
         let is_admin = false;
         self.issue_for(name, TokenHolder { groups, is_admin }, until)
@@ -146,6 +148,30 @@ impl TokensFile {
         bearer: TokenHolder,
         until: Option<String>,
     ) -> Result<String, TokensError> {
+        self.insert(name, bearer, until, false)
+    }
+
+    /// Like [`TokensFile::issue_for`], but replaces a token of the same name, which is refused from
+    /// then on.
+    ///
+    /// # Errors
+    /// [`TokensError`]. Then the file is unchanged.
+    pub fn reissue_for(
+        &self,
+        name: &str,
+        bearer: TokenHolder,
+        until: Option<String>,
+    ) -> Result<String, TokensError> {
+        self.insert(name, bearer, until, true)
+    }
+
+    fn insert(
+        &self,
+        name: &str,
+        bearer: TokenHolder,
+        until: Option<String>,
+        replaces: bool,
+    ) -> Result<String, TokensError> {
         if let Some(text) = until.as_deref().filter(|text| rule::first_ms_of(text).is_none()) {
             return Err(self.error(TokensFault::Date(text.to_owned())));
         }
@@ -157,9 +183,9 @@ impl TokensFile {
             admin: bearer.is_admin,
             until,
         };
-        self.change(|tokens| {
-            tokens.insert(name.to_owned(), new);
-            Ok(())
+        self.change(|tokens| match tokens.insert(name.to_owned(), new) {
+            Some(_) if !replaces => Err(TokensFault::Exists(name.to_owned())),
+            _ => Ok(()),
         })?;
         Ok(token)
     }
@@ -243,9 +269,18 @@ mod tests {
         let of_admin = file.issue_for("operator", admin.clone(), None).unwrap();
         assert_eq!(file.bearer(&of_admin, 0).unwrap(), Some(admin));
         assert!(!std::fs::read_to_string(file.path()).unwrap().contains(&token));
+        let again = file.issue("room", Groups::listed("guests"), None).unwrap_err();
+        assert!(matches!(again.why, TokensFault::Exists(name) if name == "room"));
+        let guests = TokenHolder {
+            groups: Groups::listed("guests"),
+            is_admin: false,
+        };
+        let guest = file.reissue_for("other", guests.clone(), None).unwrap();
+        assert_eq!(file.bearer(&other, 0).unwrap(), None);
+        assert_eq!(file.bearer(&guest, 0).unwrap(), Some(guests));
         file.revoke("room").unwrap();
         assert_eq!(file.bearer(&token, 0).unwrap(), None);
-        assert!(file.bearer(&other, rule::DAY_MS).unwrap().is_some());
+        assert!(file.bearer(&guest, rule::DAY_MS).unwrap().is_some());
         assert!(file.revoke("room").is_err());
         let mode =
             std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(file.path()).unwrap().permissions());

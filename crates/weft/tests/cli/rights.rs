@@ -265,6 +265,35 @@ fn a_token_is_shown_once_and_its_hash_kept() {
     assert_eq!(again.code, Some(1), "{again:?}");
 }
 
+/// A second token of a name would end the first one, and its rights.
+#[test]
+fn a_token_is_replaced_only_if_asked() {
+    let place = Workspace::new();
+    place
+        .run(&words("rights token x --admin --tokens t.toml"))
+        .expect(0, &[], &[]);
+    let kept = || std::fs::read_to_string(place.path("t.toml")).expect("a file");
+    let first = kept();
+    place
+        .run(&words("rights token x --group readers --tokens t.toml"))
+        .expect(1, &[], &["there is a token \"x\" already", "--replace"]);
+    assert_eq!(kept(), first);
+    place
+        .run(&words("rights token x --group readers --replace --tokens t.toml"))
+        .expect(0, &[], &[]);
+    assert!(
+        kept().contains("readers") && !kept().contains("admin"),
+        "{}",
+        kept()
+    );
+    // What is missing is any of three.
+    place.run(&words("rights token y --tokens t.toml")).expect(
+        2,
+        &[],
+        &["--group <GROUP>", "--admin", "--withdraw"],
+    );
+}
+
 /// The two states of a rule that is repeatedly changed, observed through many answers of `weft
 /// serve`.
 struct Changing {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::access::{Access, AccessRule, AccessRules, AccessRulesFile, TokenHolder, TokensFile};
+use ::access::{Access, AccessRule, AccessRules, AccessRulesFile, TokenHolder, TokensFault, TokensFile};
 use archive::question::{NumberedRule, Rights, RightsBody};
 use serde::Serialize;
 
@@ -88,13 +88,15 @@ struct DefaultArgs {
     after_help = "Examples:\n  weft rights token reading-room --group staff --tokens /etc/weft/tokens.toml\n  \
                         weft rights token operator --admin --tokens /etc/weft/tokens.toml\n  \
                         weft rights token reading-room --withdraw --tokens /etc/weft/tokens.toml\n  \
+                        weft rights token operator --admin --replace --tokens /etc/weft/tokens.toml\n  \
                         curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8080/api/v1/search?q=river"
 )]
+#[command(group = clap::ArgGroup::new("bearer").required(true).multiple(true).args(["groups", "admin", "withdraw"]))]
 struct TokenArgs {
     /// Name of the token, for people
     name: String,
     /// Group of the token's bearer; repeat for more
-    #[arg(long = "group", value_name = "GROUP", required_unless_present_any = ["withdraw", "admin"])]
+    #[arg(long = "group", value_name = "GROUP")]
     groups: Vec<String>,
     /// Let the bearer administer the archive: loads, files, store, rules, takedowns, metrics. Pages
     /// apply the rules of the group admin and of the groups given
@@ -107,8 +109,11 @@ struct TokenArgs {
     #[arg(long, value_name = "DATE", value_parser = whole_date())]
     until: Option<String>,
     /// Revoke the token now
-    #[arg(long, conflicts_with_all = ["groups", "until", "admin"])]
+    #[arg(long, conflicts_with_all = ["groups", "until", "admin", "replace"])]
     withdraw: bool,
+    /// Replace the token of this name: it is refused from now on, and its rights are those given here
+    #[arg(long)]
+    replace: bool,
 }
 
 impl Args {
@@ -287,7 +292,17 @@ fn token(args: TokenArgs, context: &mut Context) -> anyhow::Result<Outcome> {
         groups: args.groups.into_iter().collect(),
         is_admin: args.admin,
     };
-    let token = file.issue_for(&args.name, bearer, args.until)?;
+    let token = if args.replace {
+        file.reissue_for(&args.name, bearer, args.until)?
+    } else {
+        let issued = file.issue_for(&args.name, bearer, args.until);
+        issued.map_err(|error| match error.why {
+            TokensFault::Exists(_) => {
+                anyhow::anyhow!("{error}: take another name, or replace it (--replace)")
+            }
+            _ => error.into(),
+        })?
+    };
     if context.json {
         context
             .out
