@@ -4,7 +4,7 @@
 //! capture of the page nearest to it in time. Takedowns need nothing here, because an attachment
 //! has the key of its page.
 
-use extract::AttachmentKind;
+use extract::{AttachmentKind, CaptureKind};
 use index::{CaptureRow, KeyRange, Snapshot};
 
 use super::basis::Basis;
@@ -13,7 +13,7 @@ use super::limit::CAPTURES_OF_KEY_MAX;
 use super::visible_snapshot::VisibleSnapshot;
 use super::{cdx, key, time};
 use crate::AskError;
-use crate::question::{AttachmentRow, Attachments, AttachmentsBody};
+use crate::question::{AttachmentRow, Attachments, AttachmentsBody, CdxRow};
 
 /// Limit of attachments listed for a page, newest first.
 const ATTACHMENTS_MAX: usize = 1000;
@@ -57,9 +57,22 @@ pub(super) fn rows(
     found.truncate(ATTACHMENTS_MAX);
     let row = |attachment: CaptureRow| AttachmentRow {
         kind: AttachmentKind::of(&attachment.url),
-        capture: cdx::row(attachment),
+        capture: CdxRow {
+            kind: record_kind(&attachment),
+            ..cdx::row(attachment)
+        },
     };
     Ok(found.into_iter().map(row).collect())
+}
+
+/// Returns the sort of record that an attachment is. The index does not store it, and has
+/// `conversion` for all of them; of the two sorts, only a `response` has a status.
+fn record_kind(attachment: &CaptureRow) -> CaptureKind {
+    if attachment.status == 0 {
+        CaptureKind::Resource
+    } else {
+        CaptureKind::Response
+    }
 }
 
 /// Returns the attachment with an address such as `urn:text:http://example.org/`: the one nearest

@@ -32,7 +32,8 @@ pub struct AttachmentsBody {
 pub struct AttachmentRow {
     /// What it contains, by its address.
     pub kind: AttachmentKind,
-    /// Its record. `url` is the address of the attachment, `url_key` that of the page.
+    /// Its record. `url` is the address of the attachment, `url_key` that of the page. `kind` is
+    /// `response` if the record has a status, else `resource`.
     /// [`Record`](super::Record) finds it by the URL of the page and [`CdxRow::name`].
     pub capture: CdxRow,
 }

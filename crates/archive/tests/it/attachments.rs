@@ -125,6 +125,11 @@ fn attachments_are_listed_by_their_page_and_are_no_captures() {
             "{at}: {rows:?}"
         );
     }
+    for row in &all.rows {
+        let is_response = row.capture.url.starts_with("file:");
+        let kind = if is_response { "response" } else { "resource" };
+        assert_eq!(row.capture.kind.name(), kind, "{row:?}");
+    }
     let page = archive.ask(Page { url: PAGE.into() }).unwrap().body;
     assert_eq!((page.captures.len(), page.attachments), (2, all.rows));
     let question = CdxQuestion {

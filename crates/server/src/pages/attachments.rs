@@ -72,7 +72,7 @@ fn list(page: &PageBody) -> Markup {
     let rows = page.attachments.iter().take(SHOWN_MAX).map(|row| {
         vec![
             parts::time(&row.capture.fetch_time),
-            html! { span title=(present::clean(&row.capture.url)) { (row.kind.name()) } },
+            html! { (row.kind.name()) span.where { (parts::url_text(&row.capture.url)) } },
             parts::media(&row.capture.mime),
             html! { (present::size(row.capture.length)) },
             record_links(page, row),
@@ -87,7 +87,7 @@ fn record_links(page: &PageBody, row: &AttachmentRow) -> Markup {
     let Some(record) = link::if_short(record) else {
         return html! { span.soft { "address too long" } };
     };
-    let of = format!(" of {}", row.kind.name());
+    let of = format!(" of {}", present::clean(&row.capture.url));
     html! {
         @if let Some(content) = content_address(&page.url, &row.capture) {
             a.open href=(content) target="_blank" rel="noopener" { "Open" span.hidden { (of) } }
@@ -157,6 +157,20 @@ mod tests {
             let html = section(&page).into_string();
             assert_eq!(html.contains("How the page was captured"), expected, "{html}");
         }
+    }
+
+    /// Several attachments may have the same kind and time.
+    #[test]
+    fn each_attachment_has_its_address() {
+        let mut row = attachment(AttachmentKind::Other, "text/html");
+        row.capture.url = "onreadydom:http://a/".into();
+        let page = PageBody {
+            url: "http://a/".into(),
+            attachments: vec![row],
+            ..PageBody::default()
+        };
+        let html = section(&page).into_string();
+        assert_eq!(html.matches("onreadydom:http://a/").count(), 3, "{html}");
     }
 
     #[test]

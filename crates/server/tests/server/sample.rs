@@ -58,7 +58,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                 url_key: "com,example)/".into(),
                 rows: vec![link()],
                 total: Some(1),
-                looked_at: None,
+                looked_at: Some(10_000),
                 next: next(),
             }),
         ),
@@ -486,7 +486,7 @@ fn attachment() -> AttachmentRow {
             url: "urn:thumbnail:http://example.com/".into(),
             mime: "image/png".into(),
             status: 0,
-            kind: CaptureKind::Conversion,
+            kind: CaptureKind::Resource,
             ..capture()
         },
     }

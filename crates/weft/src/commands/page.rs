@@ -221,9 +221,10 @@ fn attachments(page: &PageBody, context: &mut Context) -> anyhow::Result<()> {
     let mut table = Table::new(&[
         ("attached", Column::Left),
         ("kind", Column::Left),
+        ("address", Column::Flexible),
         ("type", Column::Left),
         ("size", Column::Right),
-        ("input", Column::Flexible),
+        ("input", Column::Left),
         ("offset", Column::Right),
     ]);
     for row in page.attachments.iter().take(ATTACHMENTS_SHOWN) {
@@ -242,11 +243,12 @@ fn attachments(page: &PageBody, context: &mut Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn attachment_cells(row: &AttachmentRow) -> [String; 6] {
+fn attachment_cells(row: &AttachmentRow) -> [String; 7] {
     let capture = &row.capture;
     [
         time(&capture.fetch_time),
         row.kind.name().to_owned(),
+        capture.url.clone(),
         capture.mime.clone(),
         bytes(capture.length),
         capture.filename.clone(),
