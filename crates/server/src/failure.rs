@@ -44,6 +44,9 @@ pub(crate) enum Code {
     Conflict,
 }
 
+/// Heading for a capture that exists, and whose input is missing or changed.
+pub(crate) const NOT_READABLE: &str = "Captured, but not readable";
+
 /// The reason why a request failed. As a response it is JSON; pages turn it into a page.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {

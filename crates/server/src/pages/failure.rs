@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use maud::html;
 
 use super::html::Html;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure, NOT_READABLE};
 use crate::present;
 use ui::{Frame, Parts, Section, Viewer};
 
@@ -18,6 +18,7 @@ pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_
             _ => false,
         };
     let heading = match failure.status {
+        _ if matches!(failure.code, Code::InputMissing | Code::InputChanged) => NOT_READABLE,
         StatusCode::UNAUTHORIZED => "Sign in again",
         StatusCode::FORBIDDEN => "You do not have access to this page",
         StatusCode::NOT_FOUND => "Not found",
@@ -53,9 +54,12 @@ pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_
     }
 }
 
-/// Formats a message as a sentence. Messages begin in lower case, as in the API.
+/// Formats a message as a sentence. Messages begin in lower case, as in the API. A URL or the name
+/// of a file stays as it is.
 fn sentence(message: &str) -> String {
     let mut rest = message.chars();
+    let first_word = message.split(' ').next().unwrap_or_default();
+    let is_name = first_word.contains("://") || first_word.trim_end_matches('.').contains('.');
     let Some(first) = rest.next() else {
         return String::new();
     };
@@ -64,6 +68,9 @@ fn sentence(message: &str) -> String {
     } else {
         "."
     };
+    if is_name {
+        return format!("{message}{end}");
+    }
     format!("{}{}{end}", first.to_uppercase(), rest.as_str())
 }
 
@@ -76,6 +83,24 @@ mod tests {
         assert_eq!(sentence("no such page"), "No such page.");
         assert_eq!(sentence("Try again?"), "Try again?");
         assert_eq!(sentence(""), "");
+        assert_eq!(
+            sentence("http://a.org/: it is gone"),
+            "http://a.org/: it is gone."
+        );
+        assert_eq!(sentence("iana.warc.gz is gone"), "iana.warc.gz is gone.");
+    }
+
+    #[test]
+    fn a_capture_that_cannot_be_read_is_not_called_not_found() {
+        for (status, code, heading) in [
+            (StatusCode::NOT_FOUND, Code::NotFound, "Not found"),
+            (StatusCode::NOT_FOUND, Code::InputMissing, NOT_READABLE),
+            (StatusCode::CONFLICT, Code::InputChanged, NOT_READABLE),
+        ] {
+            let failure = Failure::new(status, code, "no");
+            let shown = page(&failure, Parts::default(), None, false).markup.into_string();
+            assert!(shown.contains(&format!("<h1>{heading}</h1>")), "{shown}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use std::collections::HashSet;
 
 use archive::question::{Answer, CaptureKind, CdxRow, Record, RecordBody};
-use archive::{AskError, ErrorCode, Interrupt, open_record};
+use archive::{AskError, ErrorCode, Interrupt, RecordError, open_record};
 use axum::http::StatusCode;
 use extract::PayloadReader;
 use replay::{Modifier, Reference, References, Role, Scope, Scripts};
@@ -26,6 +26,8 @@ use super::content::ContentForm;
 use super::headers::{redirect, status_of};
 use super::partial::HeldBytes;
 use crate::answers::Answers;
+use crate::failure::Code;
+use crate::record_failure::record_failure;
 use crate::stream::BodySource as _;
 
 /// Maximum number of parts that are looked up.
@@ -137,7 +139,7 @@ pub fn check_page(
     };
     let references = check
         .references(&found, page, Modifier::Page)
-        .map_err(|error| AskError::unavailable(source.redact_message(format!("{}: {error}", capture.url))))?;
+        .map_err(|error| unreadable(source, &found, &error))?;
     check.walk(&capture.url, references, (1, false))?;
     let missing = check.parts.iter().filter(|part| part.found.is_none()).count();
     let all = check.parts.len();
@@ -154,6 +156,24 @@ pub fn check_page(
         is_cut: check.is_cut,
         captures: check.captures,
     })
+}
+
+/// Returns the error for a page whose content cannot be read. If its input is missing or changed, a
+/// retry does not help.
+fn unreadable(source: &dyn Answers, found: &RecordBody, error: &std::io::Error) -> AskError {
+    let capture = &content_of(found).capture;
+    let inner = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<RecordError>());
+    match inner.map(|inner| record_failure(capture, inner)) {
+        Some(failure) if matches!(failure.code, Code::InputMissing | Code::InputChanged) => {
+            AskError::not_found(format!("the page cannot be checked: {}", failure.message))
+        }
+        _ => {
+            let message = format!("the page cannot be checked: {}: {error}", capture.url);
+            AskError::unavailable(source.redact_message(message))
+        }
+    }
 }
 
 /// Returns the capture that replay shows.

@@ -2,13 +2,13 @@
 //! for a missing document.
 
 use archive::question::CdxRow;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use maud::{DOCTYPE, Markup, html};
 use replay::{Address, Modifier, Scripts};
 
 use super::policy;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure, NOT_READABLE};
 use crate::present;
 
 /// Policy of this page: it may contain only a frame of this origin, and no script in the frame can
@@ -85,8 +85,11 @@ pub(super) fn alone(address: &Address, key: &str, scripts: Scripts) -> Response 
 /// Returns the page for a missing document. Its text reveals nothing about the archive, because
 /// scripts can read it.
 pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scripts) -> Response {
-    let is_missing = failure.status == StatusCode::NOT_FOUND;
-    let title = if is_missing { "Not captured" } else { "Not shown" };
+    let title = match failure.code {
+        Code::NotFound => "Not captured",
+        Code::InputMissing | Code::InputChanged => NOT_READABLE,
+        _ => "Not shown",
+    };
     let text = html! { p dir="auto" { (present::clean(&failure.message)) } };
     notice(
         failure.status,

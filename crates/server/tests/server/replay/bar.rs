@@ -67,6 +67,22 @@ fn a_page_is_checked_as_the_program_does() {
     );
 }
 
+/// The capture exists; only the file with its record is gone.
+#[test]
+fn a_capture_whose_input_is_gone_was_captured() {
+    let scene = scene();
+    let folder = scene._folder.as_ref().expect("a folder");
+    std::fs::remove_file(folder.path().join("replay.warc.gz")).expect("removed");
+    let gone = "the input replay.warc.gz is no longer where it was loaded from";
+    let shown = scene.get("/replay/20140126200624mp_/http://a.example/", "");
+    check(&shown, 404, &["Captured, but not readable", gone]);
+    assert!(!shown.contains("Not captured"), "{shown}");
+    let checked = first(&scene, "/replay-check?url=http://a.example/&at=2014", "");
+    check(&checked, 404, &["he page cannot be checked: ", gone]);
+    let record = first(&scene, "/record?url=http://a.example/", "");
+    check(&record, 404, &["input_missing", gone]);
+}
+
 /// With the keyboard on a phone: another month, a day of it, and the check of the page.
 #[test]
 fn the_bar_is_used_with_keys_on_a_telephone() {
