@@ -68,7 +68,7 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Re
         page => page?,
     };
     let name = query.owned("capture");
-    // A URL that was never captured has nothing to show at any time.
+    // A URL without captures has nothing to show at any time.
     let dated = if page.captured && (at.is_some() || name.is_some()) {
         Some(dated::find(&context, &page, at.as_deref(), name).await?)
     } else {
@@ -118,7 +118,7 @@ fn unknown(context: &State, url: &str) -> Html {
         "This URL is not in the archive",
         html! {
             p { (parts::url_text(url)) }
-            p { "It was not captured, and no captured page links to it." }
+            p { "The archive has no capture of it, and no captured page links to it." }
             p {
                 a.button href=(link::with("/captures", &[("url", Some(url)), ("match", Some("host"))])) { "Captures of this host" }
                 " " a.button.quiet href=(link::search(url)) { "Search for it" }
@@ -155,7 +155,7 @@ fn content(
                     aside aria-label="Links on this page" { (outlink_list(page, links, view)) }
                 }
             } @else {
-                p.callout { "This URL was never captured; it is known only from links to it." }
+                p.callout { "The archive has no capture of this URL. It is known only from links to it." }
                 div.main-column { (inlink_list("Pages that link to it", &page.url, links, view)) }
             }
         }

@@ -438,7 +438,11 @@ async fn links_in_an_archived_page_lead_to_archived_pages() {
     assert_eq!(content.matches("href=").count(), 3);
     for link in links {
         let page = get(&router, &link.replace("&amp;", "&")).await;
-        assert!(page.body.contains("never captured"), "{link}: {}", page.status);
+        assert!(
+            page.body.contains("has no capture of this URL"),
+            "{link}: {}",
+            page.status
+        );
     }
 }
 

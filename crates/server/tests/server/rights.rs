@@ -461,7 +461,7 @@ async fn the_page_and_the_api_say_the_rules_and_what_they_come_to() {
     );
     let absent = verdict("/rights?url=http://open.org/new&as=readers&mime=application/pdf").await;
     assert!(
-        absent.contains("never captured") && absent.contains(">visible<"),
+        absent.contains("not captured") && absent.contains(">visible<"),
         "{absent}"
     );
     let (status, _, text) = get(&router, "/rights?url=http://a/&as=readers&at=soon", &[]).await;

@@ -7,7 +7,7 @@ use export::{List, ListWriter};
 
 use crate::ask;
 use crate::context::Context;
-use crate::outcome::Outcome;
+use crate::outcome::{NotFound, Outcome};
 use crate::paging::{self, ListPage, ListPaging};
 use crate::style::{clean, cut, shell_word};
 use crate::table::{Column, Table};
@@ -23,7 +23,8 @@ Examples:
 Lists the pages named in packages (WACZ), in pages/pages.jsonl, pages/extraPages.jsonl and other
 files of that form: the targets of a crawl, among everything it captured. They are read from the
 packages. Each is shown with its capture in the package, at most an hour from the listed time.
-Exit code 1: a package, a list or a line cannot be used (it is named).";
+Exit code 1: a package, a list or a line cannot be used (it is named), or no package that the flags
+select lists pages.";
 
 /// Maximum width of a title, in columns.
 const TITLE_COLUMNS_MAX: usize = 40;
@@ -66,7 +67,14 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         };
         eprintln!("{}{place}: {}", clean(list.trim_end()), clean(&problem.what));
     }
-    let outcome = if answer.body.problems.is_empty() {
+    let is_absent = answer.body.rows.is_empty() && answer.body.problems.is_empty();
+    let selection = selection(&args).filter(|_| is_absent && args.paging.page.after.is_none());
+    if let Some(selection) = &selection
+        && !context.json
+    {
+        return Err(NotFound(format!("no package (WACZ) {selection} lists pages")).into());
+    }
+    let outcome = if answer.body.problems.is_empty() && selection.is_none() {
         Outcome::Done
     } else {
         Outcome::Losses
@@ -95,6 +103,16 @@ impl ListPage for ListedPagesBody {
         self.rows.extend(page.rows);
         self.problems.extend(page.problems);
         self.next = page.next;
+    }
+}
+
+/// Describes the packages that the flags select; `None` for all.
+fn selection(args: &Args) -> Option<String> {
+    match (&args.input, &args.collection) {
+        (None, None) => None,
+        (Some(input), None) => Some(format!("named {input:?}")),
+        (None, Some(collection)) => Some(format!("in collection {collection:?}")),
+        (Some(input), Some(collection)) => Some(format!("named {input:?} in collection {collection:?}")),
     }
 }
 

@@ -131,11 +131,17 @@ fn pages_are_listed_with_their_captures() {
     for none in [&["--input", "web.wacz"][..], &["--collection", "spring"]] {
         check(&ids(&place, none), &[]);
     }
-    assert!(
-        place
-            .good(&["pages", "--collection", "spring"])
-            .contains("no package has a list of pages")
-    );
+    // An archive with other lists must not look like one without any.
+    for (flags, named) in [
+        (&["--input", "web.wacz"][..], "named \"web.wacz\" lists pages"),
+        (
+            &["--collection", "spring"],
+            "in collection \"spring\" lists pages",
+        ),
+    ] {
+        let run = place.run(&[&["pages"], flags].concat());
+        run.expect(1, &[], &["no package (WACZ) ", named]);
+    }
 }
 
 #[test]

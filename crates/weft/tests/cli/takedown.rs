@@ -118,6 +118,21 @@ fn a_page_leaves_stays_out_and_comes_back_when_it_is_undone_and_loaded() {
     is_clean(&place);
 }
 
+/// A misspelt URL would be in the register as if it had removed something.
+#[test]
+fn a_takedown_of_nothing_says_so() {
+    let place = loaded();
+    for (url, is_known) in [
+        ("http://museum.example/mapz", false),
+        ("http://museum.example/maps", true),
+    ] {
+        for arguments in [&["--dry-run"][..], &[]] {
+            let said = place.good(&[&["forget", "--url", url], arguments].concat());
+            assert_eq!(said.contains("check the spelling"), !is_known, "{said}");
+        }
+    }
+}
+
 #[test]
 fn inputs_labels_and_times_are_taken_down_whole() {
     let place = loaded();

@@ -136,7 +136,7 @@ fn result(asked: &RulesTestRequest, tested: &RightsTestBody) -> Markup {
                 " " (parts::url_text(url)) " for "
                 strong { (parts::text(&tested.groups.to_string())) }
                 @match (tested.captured, seen, count) {
-                    (false, ..) => span.soft { " \u{b7} never captured; this applies to a capture as described" },
+                    (false, ..) => span.soft { " \u{b7} not captured; this applies to a capture as described" },
                     (true, seen, count) if seen == count => span.soft { " \u{b7} " (present::counted(count, "capture", "captures")) },
                     (true, seen, count) => span.soft { " \u{b7} " (present::count(seen)) " of " (present::counted(count, "capture", "captures")) " visible" },
                 }

@@ -47,6 +47,12 @@ pub(super) fn taken_down(body: &TakenDownBody, context: &mut Context) -> anyhow:
         "weft forget --undo {id} undoes it; files of the archive may contain the data until weft forget \
          --purge"
     )?;
+    if body.captures == 0 {
+        writeln!(
+            context.out,
+            "note: no capture matches now; check the spelling, and undo the takedown if it is wrong"
+        )?;
+    }
     for capture in &body.unreadable {
         writeln!(
             context.out,
@@ -75,6 +81,9 @@ fn would_leave(body: &TakenDownBody, context: &mut Context) -> anyhow::Result<()
             clean(&row.url),
             clean(&row.input)
         )?;
+    }
+    if body.captures == 0 && body.forgotten.inputs.is_empty() {
+        writeln!(context.out, "note: no capture matches now; check the spelling")?;
     }
     let hidden = body.captures.saturating_sub(body.rows.len() as u64);
     if hidden > 0 {
