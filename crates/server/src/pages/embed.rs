@@ -18,7 +18,7 @@ pub(super) fn part(state: &State, asked: &HeaderMap, capture: &CdxRow) -> Markup
     let snippet = snippet(replay, asked, capture);
     html! {
         @if let Some(snippet) = snippet {
-            details {
+            details.embed {
                 summary { "Embed" }
                 @if sites.is_empty() {
                     p {

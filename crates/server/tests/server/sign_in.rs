@@ -71,7 +71,7 @@ fn a_page_that_only_the_reader_may_see_is_not_replayed_and_says_so() {
     let (place, token, _) = scene();
     let running = with_replay_origin(&place);
     let cookie = format!("Cookie: weft_token={token}\r\n");
-    let sandbox = "href=\"/sandbox/content?url=http%3A%2F%2Fsecret.org%2Fpage";
+    let sandbox = "class=\"button\" href=\"/sandbox/content?url=http%3A%2F%2Fsecret.org%2Fpage";
     for path in [
         format!("/page?url={SECRET}"),
         format!("/page?url={SECRET}&at=2014"),

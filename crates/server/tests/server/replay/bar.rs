@@ -83,6 +83,27 @@ fn a_capture_whose_input_is_gone_was_captured() {
     check(&record, 404, &["input_missing", gone]);
 }
 
+/// Two scrollbars, one in the other, are hard to use. With the bar folded there is only that of the
+/// archived page.
+#[test]
+fn the_frame_has_the_height_that_the_window_has_left() {
+    let Some(browser) = Browser::start(&[]) else {
+        return;
+    };
+    let scene = scene();
+    for (width, height) in [(1280, 900), (390, 844)] {
+        browser.size(width, height);
+        browser.go(&format!(
+            "http://{}/replay/20140126200624/http://a.example/",
+            scene.server.address
+        ));
+        let fits = "return document.documentElement.scrollHeight <= innerHeight";
+        assert_eq!(browser.script(fits), true, "{width}x{height}");
+        let is_large = "return document.querySelector('iframe.replay').offsetHeight * 2 > innerHeight";
+        assert_eq!(browser.script(is_large), true, "{width}x{height}");
+    }
+}
+
 /// With the keyboard on a phone: another month, a day of it, and the check of the page.
 #[test]
 fn the_bar_is_used_with_keys_on_a_telephone() {
