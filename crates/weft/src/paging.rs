@@ -1,6 +1,7 @@
 //! Parts shared by all lists: the paging flags, and the commands that show the rest of a list.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use archive::Archive;
@@ -9,6 +10,7 @@ use export::{ExportFormat, ListExport};
 
 use crate::flag_values::{one_of, whole};
 use crate::outcome::WrongUse;
+use crate::part_file::PartFile;
 use crate::stdout::Out;
 use crate::stop::Stop;
 use crate::style::shell_word;
@@ -39,10 +41,10 @@ pub(crate) struct ListPaging {
     pub(crate) table: TableFormat,
 }
 
-/// The flag that writes a whole list as a table.
+/// The flags that write a whole list as a table.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableFormat {
-    /// Write all rows to standard output as csv, jsonl (JSON lines) or parquet
+    /// Write all rows as csv, jsonl (JSON lines) or parquet
     #[arg(
         long,
         value_name = "FORMAT",
@@ -50,10 +52,13 @@ pub(crate) struct TableFormat {
         conflicts_with_all = ["limit", "json"]
     )]
     pub(crate) format: Option<ExportFormat>,
+    /// File for --format [default: standard output]
+    #[arg(long, short, value_name = "FILE", requires = "format")]
+    output: Option<PathBuf>,
 }
 
 impl TableFormat {
-    /// Writes all rows of a question, if the flag was given. Returns whether it was.
+    /// Writes all rows of a question, if a format was given. Returns whether it was.
     pub(crate) fn write(
         &self,
         archive: &Archive,
@@ -65,21 +70,48 @@ impl TableFormat {
         };
         let question = question.into();
         let mut export = ListExport::new(question, format).context("this command has no list to write")?;
-        let stop = Stop::listen()?;
-        while export.next(&|question| archive.ask(question), out)?.is_none() {
-            anyhow::ensure!(!stop.is_requested(), "stopped before the end of the list");
-        }
+        self.to_output(out, |out| {
+            let stop = Stop::listen()?;
+            while export.next(&|question| archive.ask(question), out)?.is_none() {
+                anyhow::ensure!(!stop.is_requested(), "stopped before the end of the list");
+            }
+            Ok(())
+        })?;
         Ok(true)
+    }
+
+    /// Calls `write` with the file that was given, or with standard output. The file gets its name
+    /// when it is complete, and never replaces another.
+    pub(crate) fn to_output(
+        &self,
+        out: &mut Out,
+        write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let Some(path) = &self.output else {
+            return write(out);
+        };
+        if path.exists() {
+            let there = format!("{} already exists and is not overwritten", path.display());
+            return Err(WrongUse(there).into());
+        }
+        let (part, file) = PartFile::begin(path)?;
+        let mut file = BufWriter::new(file);
+        let written = write(&mut file).and_then(|()| {
+            let file = file.into_inner().map_err(|error| error.into_error())?;
+            file.sync_all()?;
+            part.finish()?;
+            Ok(())
+        });
+        written.with_context(|| format!("write {}", path.display()))
     }
 
     /// Returns the format, if one was given.
     pub(crate) fn checked(&self) -> anyhow::Result<Option<ExportFormat>> {
         let is_binary = self.format.is_some_and(|format| !format.is_text());
-        if is_binary && io::stdout().is_terminal() {
-            return Err(WrongUse(
-                "parquet is binary and cannot go to a terminal: redirect the output".into(),
-            )
-            .into());
+        if is_binary && self.output.is_none() && io::stdout().is_terminal() {
+            let no_text = "parquet is binary and cannot go to a terminal: name a file with -o FILE, or redirect \
+                           the output";
+            return Err(WrongUse(no_text.into()).into());
         }
         Ok(self.format)
     }

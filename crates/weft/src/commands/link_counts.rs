@@ -31,10 +31,12 @@ pub(super) fn run(
     let format = paging.table.checked()?;
     let Answer { epoch, mut body } = count_all(archive, links, by)?;
     if let Some(format) = format {
-        let out = &mut context.out;
-        let mut writer = ListWriter::begin(List::LinkCounts, format, out)?;
-        writer.rows(&body.rows, out)?;
-        writer.end(out)?;
+        paging.table.to_output(&mut context.out, |out| {
+            let mut writer = ListWriter::begin(List::LinkCounts, format, out)?;
+            writer.rows(&body.rows, out)?;
+            writer.end(out)?;
+            Ok(())
+        })?;
         return Ok(Outcome::Done);
     }
     let groups = body.rows.len();

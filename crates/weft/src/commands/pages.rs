@@ -80,10 +80,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         Outcome::Losses
     };
     if let Some(format) = format {
-        let out = &mut context.out;
-        let mut writer = ListWriter::begin(List::ListedPages, format, out)?;
-        writer.rows(&answer.body.rows, out)?;
-        writer.end(out)?;
+        args.paging.table.to_output(&mut context.out, |out| {
+            let mut writer = ListWriter::begin(List::ListedPages, format, out)?;
+            writer.rows(&answer.body.rows, out)?;
+            writer.end(out)?;
+            Ok(())
+        })?;
     } else if let Some(answer) = ask::print_if_json(answer, context)? {
         print(&answer.body, &next_page, context)?;
     }

@@ -203,6 +203,32 @@ fn a_list_with_conditions_reads_on_until_it_is_full_or_ends() {
 }
 
 #[test]
+fn a_list_is_written_to_a_file_that_does_not_exist() {
+    let place = loaded();
+    for list in [
+        "inlinks http://www.library.example/",
+        "inlinks *.library.example --by domain",
+        "outlinks http://museum.example/maps",
+        "top",
+        "domain",
+        "cdx *.example",
+    ] {
+        let printed = place.good(&words(&format!("{list} --format csv")));
+        let to_file = format!("{list} --format csv -o list.csv");
+        assert_eq!(place.good(&words(&to_file)), "");
+        let written = std::fs::read_to_string(place.path("list.csv")).expect("a file");
+        assert_eq!(written, printed, "{list}");
+        place
+            .run(&words(&to_file))
+            .expect(2, &[], &["list.csv already exists and is not overwritten"]);
+        std::fs::remove_file(place.path("list.csv")).expect("removed");
+        place
+            .run(&words(&format!("{list} -o list.csv")))
+            .expect(2, &[], &["--format <FORMAT>"]);
+    }
+}
+
+#[test]
 fn outlinks() {
     check(
         &["outlinks", "http://museum.example/maps"],

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use ::catalogue::{Catalogue, FileOrder, Group, Kind, PathEntry, SIZE_CLASSES, Share, Usage};
+use ::catalogue::{
+    Catalogue, DuplicateReport, FileOrder, Group, Kind, PathEntry, Root, SIZE_CLASSES, Share, Usage,
+};
 use clap::ValueEnum;
 
 use super::times::shown_ms;
@@ -385,24 +387,11 @@ fn growth(catalogue: &Catalogue, limit: usize, context: &mut Context) -> anyhow:
 
 fn duplicates(catalogue: &Catalogue, limit: usize, context: &mut Context) -> anyhow::Result<()> {
     let found = catalogue.duplicates(limit)?;
+    // Names of files that are gone stay until the next scan.
+    let trees = catalogue.trees()?;
+    let oldest = trees.iter().min_by_key(|tree| tree.whole_ended_ms);
     if context.json {
-        let first = found.first.iter().map(|row| {
-            serde_json::json!({
-                "sha256": data_encoding::HEXLOWER.encode(&row.sha256),
-                "size_bytes": row.size_bytes,
-                "files": row.files,
-                "excess_bytes": row.excess_bytes(),
-                "paths": row.paths.iter().map(|path| JsonPath::new(path)).collect::<Vec<_>>(),
-            })
-        });
-        return Ok(context.out.json(&serde_json::json!({
-            "report": Report::Duplicates.name(),
-            "contents": found.contents,
-            "excess_bytes": found.excess_bytes,
-            "known_files": found.known_files,
-            "files": found.files,
-            "first": first.collect::<Vec<_>>(),
-        }))?);
+        return Ok(context.out.json(&json_duplicates(&found, oldest))?);
     }
     let archive = context.archive_flag();
     let out = &mut context.out;
@@ -428,6 +417,15 @@ fn duplicates(catalogue: &Catalogue, limit: usize, context: &mut Context) -> any
             bytes(found.excess_bytes),
         )?;
     }
+    if let Some(tree) = oldest.filter(|tree| tree.whole_scan > 0) {
+        let oldest = if trees.len() > 1 {
+            ", the oldest of the trees"
+        } else {
+            ""
+        };
+        let time = shown_ms(tree.whole_ended_ms);
+        writeln!(out, "as of scan {}, {time}{oldest}", tree.whole_scan)?;
+    }
     let known = format!(
         "content known for {} of {}",
         count(found.known_files),
@@ -439,4 +437,27 @@ fn duplicates(catalogue: &Catalogue, limit: usize, context: &mut Context) -> any
         writeln!(out, "{known}")?;
     }
     Ok(())
+}
+
+/// Returns the report as JSON; `oldest` is the tree whose last whole scan is the longest ago.
+fn json_duplicates(found: &DuplicateReport, oldest: Option<&Root>) -> serde_json::Value {
+    let first = found.first.iter().map(|row| {
+        serde_json::json!({
+            "sha256": data_encoding::HEXLOWER.encode(&row.sha256),
+            "size_bytes": row.size_bytes,
+            "files": row.files,
+            "excess_bytes": row.excess_bytes(),
+            "paths": row.paths.iter().map(|path| JsonPath::new(path)).collect::<Vec<_>>(),
+        })
+    });
+    serde_json::json!({
+        "report": Report::Duplicates.name(),
+        "scan": oldest.map(|tree| tree.whole_scan),
+        "scan_ended_ms": oldest.map(|tree| tree.whole_ended_ms),
+        "contents": found.contents,
+        "excess_bytes": found.excess_bytes,
+        "known_files": found.known_files,
+        "files": found.files,
+        "first": first.collect::<Vec<_>>(),
+    })
 }
