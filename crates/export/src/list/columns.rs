@@ -33,8 +33,18 @@ pub(super) const LINKS: Columns = columns![
     anchor: Text = "/anchor",
     external: Bool = "/external",
     nofollow: Bool = "/nofollow",
+    fetch_time: TimeMs = "/source_fetch_time",
+];
+
+pub(super) const VERSION_LINKS: Columns = columns![
+    source_url: Text = "/source_url" | "/source_key",
+    source_title: Text = "/source_title",
+    target_url: Text = "/target_url" | "/target_key",
+    anchor: Text = "/anchor",
+    external: Bool = "/external",
+    nofollow: Bool = "/nofollow",
     first_seen: TimeMs = "/version/first_seen",
-    fetch_time: TimeMs = "/version/fetch_time" | "/source_fetch_time",
+    fetch_time: TimeMs = "/version/fetch_time",
     is_current: Bool = "/version/is_current",
 ];
 

@@ -14,7 +14,7 @@ use facts::RowStream;
 use serde::Serialize;
 
 use crate::results::{AskFn, ExportError, ExportFormat};
-use columns::{CAPTURES, Columns, DOMAINS, IMAGES, LINK_COUNTS, LINKS, LISTED_PAGES, RANKING};
+use columns::{CAPTURES, Columns, DOMAINS, IMAGES, LINK_COUNTS, LINKS, LISTED_PAGES, RANKING, VERSION_LINKS};
 
 /// Rows asked for at a time.
 const ROWS_AT_ONCE: usize = 10_000;
@@ -22,8 +22,10 @@ const ROWS_AT_ONCE: usize = 10_000;
 /// A list whose rows can be written as a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List {
-    /// Links to a URL or of a page.
+    /// Links of current versions: to a URL or of a page.
     Links,
+    /// Links of the versions of a time, or of all versions.
+    VersionLinks,
     /// Counts of links.
     LinkCounts,
     /// URIs ranked by in-links.
@@ -42,6 +44,7 @@ impl List {
     /// Returns the list that a question asks for, if it is one that can be written as a table.
     pub fn of(question: &Question) -> Option<List> {
         match question {
+            Question::Inlinks(links) if links.ever || links.at.is_some() => Some(List::VersionLinks),
             Question::Inlinks(_) | Question::Outlinks(_) => Some(List::Links),
             Question::Top(_) => Some(List::Ranking),
             Question::Domains(_) => Some(List::Domains),
@@ -55,6 +58,7 @@ impl List {
     fn columns(self) -> Columns {
         match self {
             List::Links => LINKS,
+            List::VersionLinks => VERSION_LINKS,
             List::LinkCounts => LINK_COUNTS,
             List::Ranking => RANKING,
             List::Domains => DOMAINS,
@@ -67,7 +71,7 @@ impl List {
     /// Returns the first part of the name of a file with this list.
     pub fn file_name(self) -> &'static str {
         match self {
-            List::Links => "links",
+            List::Links | List::VersionLinks => "links",
             List::LinkCounts => "link-counts",
             List::Ranking => "ranking",
             List::Domains => "domains",

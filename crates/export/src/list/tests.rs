@@ -2,7 +2,7 @@
 
 use archive::question::{
     Answer, CdxRow, DomainRow, Domains, ImageCapture, ImageHit, ImagePage, LinkCountRow, LinkRow,
-    ListedPageRow, Status, TopRow,
+    LinkVersion, ListedPageRow, Status, TopRow,
 };
 use serde_json::Value;
 
@@ -33,7 +33,17 @@ fn columns_lead_to_fields() {
         source_fetch_time: Some(text()),
         ..LinkRow::default()
     };
-    check_columns(LINKS, link, &["first_seen", "is_current"]);
+    check_columns(LINKS, link.clone(), &[]);
+    let of_version = LinkRow {
+        source_fetch_time: None,
+        version: Some(LinkVersion {
+            first_seen: text(),
+            fetch_time: text(),
+            is_current: true,
+        }),
+        ..link
+    };
+    check_columns(VERSION_LINKS, of_version, &[]);
     let counts = LinkCountRow {
         value: text(),
         first: text(),

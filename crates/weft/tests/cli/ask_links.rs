@@ -160,6 +160,25 @@ fn inlinks_of_older_versions() {
     assert_eq!(ever["rows"].as_array().map(Vec::len), Some(1), "{ever}");
 }
 
+/// A column that is always empty looks like data that is missing.
+#[test]
+fn a_table_of_links_has_times_of_versions_only_if_asked_for() {
+    let place = loaded();
+    let header = |flags: &str| {
+        let line = format!("inlinks http://www.library.example/ --format csv {flags}");
+        let csv = place.good(&words(&line));
+        csv.lines().next().unwrap_or_default().to_owned()
+    };
+    let shared = "source_url,source_title,target_url,anchor,external,nofollow";
+    assert_eq!(header(""), format!("{shared},fetch_time"));
+    for flags in ["--ever", "--at 2016"] {
+        assert_eq!(
+            header(flags),
+            format!("{shared},first_seen,fetch_time,is_current")
+        );
+    }
+}
+
 /// An answer of the archive looks at 10,000 links; the command reads on behind them.
 #[test]
 fn a_list_with_conditions_reads_on_until_it_is_full_or_ends() {
