@@ -139,7 +139,7 @@ fn pages_are_listed_with_their_captures() {
             "in collection \"spring\" lists pages",
         ),
     ] {
-        let run = place.run(&[&["pages"], flags].concat());
+        let run = place.run(&[&["pages"][..], flags].concat());
         run.expect(1, &[], &["no package (WACZ) ", named]);
     }
 }

@@ -127,7 +127,7 @@ fn a_takedown_of_nothing_says_so() {
         ("http://museum.example/maps", true),
     ] {
         for arguments in [&["--dry-run"][..], &[]] {
-            let said = place.good(&[&["forget", "--url", url], arguments].concat());
+            let said = place.good(&[&["forget", "--url", url][..], arguments].concat());
             assert_eq!(said.contains("check the spelling"), !is_known, "{said}");
         }
     }
