@@ -18,15 +18,25 @@ use crate::style::shell_word;
 /// Most rows of one answer.
 const LIMIT_MAX: u32 = 10_000;
 
+/// Rows of a page if no limit is given.
+const LIMIT_DEFAULT: u32 = 20;
+
 /// Flags of every list that can be long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Paging {
-    /// Print at most this many rows
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole(1..=LIMIT_MAX, 20))]
-    pub(crate) limit: u32,
+    /// Print at most this many rows [default: 20]
+    #[arg(long, value_name = "N", value_parser = whole(1..=LIMIT_MAX, 20))]
+    limit: Option<u32>,
     /// Continue after this cursor, which the previous page printed
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
+}
+
+impl Paging {
+    /// Returns the most rows of a page.
+    pub(crate) fn rows(&self) -> usize {
+        self.limit.unwrap_or(LIMIT_DEFAULT) as usize
+    }
 }
 
 /// Flags of lists that can also be printed as a whole.
@@ -44,12 +54,12 @@ pub(crate) struct ListPaging {
 /// The flags that write a whole list as a table.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableFormat {
-    /// Write all rows as csv, jsonl (JSON lines) or parquet
+    /// Write the list as csv, jsonl (JSON lines) or parquet; all rows unless --limit is given
     #[arg(
         long,
         value_name = "FORMAT",
         value_parser = one_of(ExportFormat::TABLES, ExportFormat::name),
-        conflicts_with_all = ["limit", "json"]
+        conflicts_with = "json"
     )]
     pub(crate) format: Option<ExportFormat>,
     /// File for --format [default: standard output]
@@ -58,18 +68,20 @@ pub(crate) struct TableFormat {
 }
 
 impl TableFormat {
-    /// Writes all rows of a question, if a format was given. Returns whether it was.
+    /// Writes the rows of a question, at most `limit`, if a format was given. Returns whether it was.
     pub(crate) fn write(
         &self,
         archive: &Archive,
         question: impl Into<Question>,
+        limit: Option<u64>,
         out: &mut Out,
     ) -> anyhow::Result<bool> {
         let Some(format) = self.checked()? else {
             return Ok(false);
         };
         let question = question.into();
-        let mut export = ListExport::new(question, format).context("this command has no list to write")?;
+        let export = ListExport::new(question, format).context("this command has no list to write")?;
+        let mut export = export.at_most(limit.unwrap_or(u64::MAX));
         self.to_output(out, |out| {
             let stop = Stop::listen()?;
             while export.next(&|question| archive.ask(question), out)?.is_none() {
@@ -136,19 +148,31 @@ pub(crate) trait ListPage {
 }
 
 impl ListPaging {
+    /// Writes the rows that the flags select as a table, if a format was given. Returns whether it
+    /// was. `question` asks for the rows after a cursor, at most so many.
+    pub(crate) fn write_table<Q: Into<Question>>(
+        &self,
+        archive: &Archive,
+        question: impl Fn(Option<String>, usize) -> Q,
+        out: &mut Out,
+    ) -> anyhow::Result<bool> {
+        let limit = self.page.limit.map(u64::from);
+        let question = question(self.page.after.clone(), 0);
+        self.table.write(archive, question, limit, out)
+    }
+
     /// Returns the most rows to ask for at a time.
     pub(crate) fn rows_at_once(&self) -> usize {
-        let rows = if self.is_whole() {
-            LIMIT_MAX
+        if self.is_whole() {
+            LIMIT_MAX as usize
         } else {
-            self.page.limit
-        };
-        rows as usize
+            self.page.rows()
+        }
     }
 
     /// Returns whether the flags ask for the whole list.
-    fn is_whole(&self) -> bool {
-        self.all || self.table.format.is_some()
+    pub(crate) fn is_whole(&self) -> bool {
+        self.all || self.table.format.is_some() && self.page.limit.is_none()
     }
 
     /// Returns the page that the flags select, or all pages as one. `question` asks for the rows

@@ -170,6 +170,8 @@ pub struct ListExport {
     list: List,
     format: ExportFormat,
     writer: Option<ListWriter>,
+    /// Number of rows that may still be written.
+    left: u64,
     ended: bool,
 }
 
@@ -179,14 +181,20 @@ impl ListExport {
     /// not a list ([`List::of`]).
     pub fn new(mut question: Question, format: ExportFormat) -> Option<ListExport> {
         let list = List::of(&question)?;
-        *paging(&mut question)?.1 = ROWS_AT_ONCE;
+        paging(&mut question)?;
         Some(ListExport {
             question,
             list,
             format,
             writer: None,
+            left: u64::MAX,
             ended: false,
         })
+    }
+
+    /// Ends the list after this many rows.
+    pub fn at_most(self, rows: u64) -> ListExport {
+        ListExport { left: rows, ..self }
     }
 
     /// Returns the question for the first row alone, whose error tells whether the list can be
@@ -221,10 +229,18 @@ impl ListExport {
         if self.ended {
             return writer.end(out).map(Some);
         }
+        if let Some((_, limit)) = paging(&mut self.question) {
+            *limit = usize::try_from(self.left)
+                .unwrap_or(ROWS_AT_ONCE)
+                .min(ROWS_AT_ONCE);
+        }
         let body = ask(self.question.clone())?.body;
+        let before = writer.rows;
         let next = put(&mut writer, body, out)?;
+        self.left = self.left.saturating_sub(writer.rows - before);
         let after = paging(&mut self.question).map(|(after, _)| after);
         match (next, after) {
+            _ if self.left == 0 => self.ended = true,
             // An answer that leads to itself would be written forever.
             (Some(next), Some(after)) if after.as_ref() == Some(&next) => {
                 return Err(AskError::internal("the next part of the list has the same cursor").into());

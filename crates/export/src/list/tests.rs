@@ -158,6 +158,26 @@ fn all_parts_are_written_in_each_format() {
 }
 
 #[test]
+fn a_list_ends_after_as_many_rows_as_asked_for() {
+    for (rows, expected) in [(1, "domain\n=a"), (2, "domain\n=a\nb"), (3, "domain\n=a\nb")] {
+        let mut export = ListExport::new(Domains::default().into(), ExportFormat::Csv).unwrap();
+        export = export.at_most(rows);
+        let mut out = Vec::new();
+        while export.next(&domains, &mut out).unwrap().is_none() {}
+        let csv = String::from_utf8(out).unwrap();
+        let first = |line: &str| {
+            line.split(',')
+                .next()
+                .unwrap_or_default()
+                .trim_matches('\'')
+                .to_owned()
+        };
+        let names: Vec<String> = csv.lines().map(first).collect();
+        assert_eq!(names.join("\n"), expected);
+    }
+}
+
+#[test]
 fn what_is_no_list_is_refused() {
     assert!(ListExport::new(Status {}.into(), ExportFormat::Csv).is_none());
     let wrong = ListWriter::begin(List::Links, ExportFormat::Warc, &mut Vec::new());

@@ -81,7 +81,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let mut question = question(&args);
     let mut left = args.limit.unwrap_or(u64::MAX);
     let archive = ask::open(context)?;
-    if args.table.write(&archive, question.clone(), &mut context.out)? {
+    if args
+        .table
+        .write(&archive, question.clone(), args.limit, &mut context.out)?
+    {
         return Ok(Outcome::Done);
     }
     let mut output = CdxOutput::default();

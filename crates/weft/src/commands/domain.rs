@@ -58,10 +58,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 fn list(paging: &ListPaging, order: DomainOrder, context: &mut Context) -> anyhow::Result<Outcome> {
     let archive = ask::open(context)?;
     let question = |after, limit| Domains { order, after, limit };
-    if paging
-        .table
-        .write(&archive, question(None, 0), &mut context.out)?
-    {
+    if paging.write_table(&archive, question, &mut context.out)? {
         return Ok(Outcome::Done);
     }
     let answer = paging.ask(&archive, question)?;

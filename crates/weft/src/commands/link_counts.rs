@@ -30,6 +30,10 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let format = paging.table.checked()?;
     let Answer { epoch, mut body } = count_all(archive, links, by)?;
+    let groups = body.rows.len();
+    if !paging.is_whole() {
+        body.rows.truncate(paging.rows_at_once());
+    }
     if let Some(format) = format {
         paging.table.to_output(&mut context.out, |out| {
             let mut writer = ListWriter::begin(List::LinkCounts, format, out)?;
@@ -38,10 +42,6 @@ pub(super) fn run(
             Ok(())
         })?;
         return Ok(Outcome::Done);
-    }
-    let groups = body.rows.len();
-    if !paging.all {
-        body.rows.truncate(paging.rows_at_once());
     }
     if let Some(Answer { body, .. }) = ask::print_if_json(Answer { epoch, body }, context)? {
         print(&body, by, groups, epoch, context)?;

@@ -166,16 +166,11 @@ pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::R
         let command = format!("{} --by {by}", args.command(context));
         return link_counts::run(&archive, question, by, &args.paging, &command, context);
     }
-    if args
-        .paging
-        .table
-        .write(&archive, args.question(None, 0), &mut context.out)?
-    {
+    let question = |after, limit| args.question(after, limit);
+    if args.paging.write_table(&archive, question, &mut context.out)? {
         return Ok(Outcome::Done);
     }
-    let answer = args
-        .paging
-        .ask(&archive, |after, limit| args.question(after, limit))?;
+    let answer = args.paging.ask(&archive, question)?;
     if let Some(answer) = ask::print_if_json(answer, context)? {
         let command = args.command(context);
         match (&args.at, args.ever) {
@@ -194,11 +189,7 @@ pub(crate) fn run_outlinks(args: OutlinksArgs, context: &mut Context) -> anyhow:
         after,
         limit,
     };
-    if args
-        .paging
-        .table
-        .write(&archive, question(None, 0), &mut context.out)?
-    {
+    if args.paging.write_table(&archive, question, &mut context.out)? {
         return Ok(Outcome::Done);
     }
     let answer = args.paging.ask(&archive, question)?;

@@ -39,18 +39,14 @@ pub(crate) struct Args {
 /// Runs `weft top`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let archive = ask::open(context)?;
-    if args
-        .paging
-        .table
-        .write(&archive, question(&args, None, 0), &mut context.out)?
-    {
+    let ranked = |after, limit| question(&args, after, limit);
+    if args.paging.write_table(&archive, ranked, &mut context.out)? {
         return Ok(Outcome::Done);
     }
     let answer = if args.captured {
         captured(&archive, &args)?
     } else {
-        let question = |after, limit| question(&args, after, limit);
-        args.paging.ask(&archive, question)?
+        args.paging.ask(&archive, ranked)?
     };
     let Some(answer) = ask::print_if_json(answer, context)? else {
         return Ok(Outcome::Done);

@@ -2,7 +2,7 @@
 
 use super::ask::loaded;
 use crate::fixture;
-use crate::support::Workspace;
+use crate::support::{Workspace, words};
 
 /// A list has 20 rows by default; the table for spreadsheets has all rows.
 #[test]
@@ -65,8 +65,31 @@ fn every_list_is_written_as_a_table() {
             "{words:?}"
         );
     }
-    let wrong = place.run(&["top", "--format", "csv", "--limit", "3"]);
-    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+}
+
+/// `--limit` and `--after` select rows of a table as of any list.
+#[test]
+fn a_part_of_a_list_is_written_as_a_table() {
+    let place = loaded();
+    for list in [
+        "top",
+        "domain",
+        "cdx *.example",
+        "inlinks *.library.example",
+        "inlinks *.library.example --by anchor",
+    ] {
+        let csv = |flags: &str| place.good(&words(&format!("{list} --format csv {flags}")));
+        let whole = csv("");
+        let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+        assert!(lines.len() > 3, "{list}: {whole}");
+        assert_eq!(csv("--limit 2"), lines[..3].concat(), "{list}");
+        assert_eq!(csv("--limit 10000"), whole, "{list}");
+    }
+    let next = place.json(&words("top --limit 2"))["next"].clone();
+    let rest = format!("top --format csv --after {}", next.as_str().expect("a cursor"));
+    let (whole, rest) = (place.good(&words("top --format csv")), place.good(&words(&rest)));
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    assert_eq!(rest, [&lines[..1], &lines[3..]].concat().concat());
 }
 
 #[test]

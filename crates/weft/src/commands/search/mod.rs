@@ -142,7 +142,7 @@ const ORDERS: [(&str, SearchOrder); 4] = [
 /// Runs `weft search`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     if let Some(text) = args.suggest {
-        return suggest::run(text, args.paging.limit as usize, context);
+        return suggest::run(text, args.paging.rows(), context);
     }
     let query = args.query.join(" ");
     if args.trends {
@@ -164,7 +164,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     }
     let question = SearchQuestion {
         query: query.clone(),
-        limit: args.paging.limit as usize,
+        limit: args.paging.rows(),
         after: args.paging.after,
         explain: args.explain,
         facets: args.facets,
