@@ -55,7 +55,7 @@ pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_
 }
 
 /// Formats a message as a sentence. Messages begin in lower case, as in the API. A URL or the name
-/// of a file stays as it is.
+/// of a file at the beginning is not changed.
 fn sentence(message: &str) -> String {
     let mut rest = message.chars();
     let first_word = message.split(' ').next().unwrap_or_default();

@@ -204,7 +204,7 @@ fn a_list_with_conditions_reads_on_until_it_is_full_or_ends() {
         ("--external --limit 1", "1 link, and more to URLs of"),
         ("--from-domain nothing.example", "0 links to URLs of"),
         ("--from 2099", "0 links to URLs of"),
-        // Nothing but looked-at links follows the last row.
+        // No link after the last row matches.
         ("--anchor 10007", "1 link to URLs of"),
         ("--anchor 10007 --limit 1", "1 link to URLs of"),
     ] {

@@ -1,5 +1,5 @@
-//! Names files that are missing or have other content than at the last scan. `weft files verify`
-//! reads the files that the catalogue lists, so it says where this list is out of date.
+//! Names files that are missing or were written since the last scan. `weft files verify` reads the
+//! files that the catalogue lists, and these are not as the catalogue has them.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::units::counted;
 
-/// Compares all trees of files with the disk, and prints what is missing or changed.
+/// Compares all trees of files with the disk, and prints missing and changed names.
 pub(super) fn report(
     catalogue: &Arc<Catalogue>,
     stop: &Stop,
@@ -68,7 +68,7 @@ fn print_sum(changes: u64, outcome: Outcome, context: &mut Context) -> anyhow::R
         let names = counted(changes, "name is", "names are");
         writeln!(
             out,
-            "{names} missing (-) or changed (~) since the last scan: weft files scan{archive} catalogues them anew"
+            "{names} missing (-) or changed (~) since the last scan: weft files scan{archive} updates the catalogue"
         )?;
     }
     if outcome == Outcome::Done {
