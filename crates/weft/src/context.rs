@@ -19,7 +19,9 @@ pub(crate) const GLOBAL_HEADING: &str = "Options of every command";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = GLOBAL_HEADING)]
 pub(crate) struct GlobalArgs {
-    /// Directory of the archive [default: ./weft-archive; weft demo: in the user's cache folder]
+    /// Directory of the archive [default: ./weft-archive]
+    ///
+    /// The default of weft demo is weft/demo/archive in the user's cache folder.
     #[arg(
         long,
         global = true,

@@ -26,11 +26,12 @@ Examples:
   weft inlinks archive.org --at 2008-05    links as they were at the end of May 2008
   weft inlinks archive.org --ever          links of all versions, with first and last times
 
-By default the links of the newest version of each page are counted. With --at and --ever, first
-and last are the times of the first and last capture of the page with this link (`now`: the newest
-version has it); between captures it is unknown. A list has 20 rows unless --limit, --all or
---format is given, also with --json, where `next` is the cursor of the next page. --by counts all
-links, or those that the conditions select.";
+By default the links of the newest version of each page are counted. With --at
+and --ever, first and last are the times of the first and last capture of the
+page with this link (`now`: the newest version has it); between captures it is
+unknown. A list has 20 rows unless --limit, --all or --format is given, also
+with --json, where `next` is the cursor of the next page. --by counts all links,
+or those that the conditions select.";
 
 /// Flags of `weft inlinks`.
 #[derive(Debug, clap::Args)]
