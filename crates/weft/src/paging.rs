@@ -68,7 +68,8 @@ pub(crate) struct TableFormat {
 }
 
 impl TableFormat {
-    /// Writes the rows of a question, at most `limit`, if a format was given. Returns whether it was.
+    /// Writes the rows of a question, at most `limit`, if a format was given. Returns whether it
+    /// was.
     pub(crate) fn write(
         &self,
         archive: &Archive,

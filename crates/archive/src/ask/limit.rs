@@ -3,8 +3,8 @@
 /// Limit of captures of one key that are read to find one of them.
 pub(super) const CAPTURES_OF_KEY_MAX: usize = 100_000;
 
-/// Limit of links read for one answer with conditions, or of pages read for links of older versions;
-/// the rest are left for the next part.
+/// Limit of links read for one answer with conditions, or of pages read for links of older
+/// versions. The rest are left for the next part.
 pub(super) const LINKS_LOOKED_AT_MAX: usize = 10_000;
 
 /// Maximum number of rows in an answer.

@@ -141,7 +141,7 @@ fn inlinks_of_many(visible: &VisibleSnapshot<'_>, question: &Inlinks) -> Result<
 }
 
 /// Answers with the links of current versions to the keys of these ranges that meet the conditions.
-/// A part of the list ends after [`LINKS_LOOKED_AT_MAX`] visible links, so that its time is bounded.
+/// A part of the list ends after [`LINKS_LOOKED_AT_MAX`] visible links, which bounds its time.
 fn selected(
     visible: &VisibleSnapshot<'_>,
     question: &Inlinks,

@@ -45,7 +45,7 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
     if body.captured {
         add_versions(&visible, &url_key, &asked, &mut body)?;
     } else {
-        // The archive has no capture of the URL: use it as the first page that links to it writes it.
+        // There is no capture of the URL: use it as the first page that links to it writes it.
         let link = visible.inlinks(&url_key, None, 1)?.pop();
         body.url = link.map_or(body.url, |link| link.target_url);
     }

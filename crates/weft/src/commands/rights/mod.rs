@@ -111,7 +111,7 @@ struct TokenArgs {
     /// Revoke the token now
     #[arg(long, conflicts_with_all = ["groups", "until", "admin", "replace"])]
     withdraw: bool,
-    /// Replace the token of this name: it is refused from now on, and its rights are those given here
+    /// Replace the token of this name, with its rights: it is refused from now on
     #[arg(long)]
     replace: bool,
 }
