@@ -25,7 +25,7 @@ pub use filter::{Filter, FilterError, Filters, Test};
 pub use form::{Column, Form, Writer, cdxj_line};
 pub use line::{Line, LineReader, kept_lines, line_text};
 pub use pages::{BLOCK_ROWS, Blocks, page_number, page_size};
-pub use pattern::url_and_match;
+pub use pattern::{PatternError, url_and_match, url_pattern};
 pub use row::{CdxRow, ComputedFields, Original, SkippedCounts};
 pub use urlkey::MatchType;
 

@@ -67,6 +67,12 @@ impl TableFunctionImpl for InlinksFunction {
         let Some(key) = key_of(&url) else {
             return plan_err!("inlinks: {url:?} is not a URL");
         };
+        if urlkey::host_of_key(&key).contains('*') {
+            return plan_err!(
+                "inlinks: {url:?} has a star, which is no pattern here; the table inlinks has all links: \
+                 SELECT * FROM inlinks WHERE target_key LIKE 'org,example,%'"
+            );
+        }
         Ok(Arc::new(LiveTableProvider {
             table: LiveTable { view: View::Inlinks },
             cut: self.cut.clone(),

@@ -68,7 +68,14 @@ impl UrlSpelling {
 
 /// Returns the error for every question about a URL that is not in the archive.
 pub(super) fn unknown(url: &str, url_key: &str) -> AskError {
-    AskError::not_found(format!("no capture of {url} and no link to it (key {url_key})"))
+    let star = if urlkey::host_of_key(url_key).contains('*') {
+        "; a star in the host is an ordinary character here, not a pattern"
+    } else {
+        ""
+    };
+    AskError::not_found(format!(
+        "no capture of {url} and no link to it (key {url_key}){star}"
+    ))
 }
 
 /// A key has a closing bracket after its host, before any slash; a URL has none there.
@@ -89,6 +96,13 @@ mod tests {
         assert!(!asked.is("http://imgur.com/a/pCL4f"));
         let key = UrlSpelling::of("com,imgur)/a/pcl4f");
         assert!(key.is("http://imgur.com/a/pcL4f") && key.is("http://imgur.com/a/pCL4f"));
+    }
+
+    #[test]
+    fn a_star_is_said_to_be_no_pattern() {
+        let message = |url: &str| unknown(url, &url_key(url).unwrap()).message;
+        assert!(message("*.iana.org").contains("an ordinary character here"));
+        assert!(!message("iana.org/*").contains("an ordinary character"));
     }
 
     #[test]

@@ -222,10 +222,7 @@ struct Conditions {
 
 impl Conditions {
     fn new(filter: &LinkFilter) -> Result<Conditions, AskError> {
-        let sources = filter.from_domain.as_deref().map(|domain| {
-            domain_ranges(domain)
-                .map_err(|error| AskError::bad_request(format!("{domain:?} is not a domain: {error}")))
-        });
+        let sources = filter.from_domain.as_deref().map(source_ranges);
         Ok(Conditions {
             external: filter.external,
             sources: sources.transpose()?,
@@ -257,6 +254,25 @@ impl Conditions {
         let is_in_time = self.times.contain(time_ms);
         Ok(is_in_time.then(|| row(link, source.map(Source::of).unwrap_or_default())))
     }
+}
+
+/// Returns the keys of a domain and of the hosts below it, which `*.example.org` names as well. A path
+/// or a port is refused, because it would be ignored.
+fn source_ranges(text: &str) -> Result<Vec<KeyRange>, AskError> {
+    let no_domain = |why: &dyn std::fmt::Display| {
+        AskError::bad_request(format!("{text:?} is not a domain such as example.org: {why}"))
+    };
+    let host = text
+        .trim()
+        .trim_start_matches("http://")
+        .trim_start_matches("https://");
+    let host = host.strip_suffix('/').unwrap_or(host);
+    let host = host.strip_prefix("*.").unwrap_or(host);
+    let is_ip_v6 = host.starts_with('[') && host.ends_with(']');
+    if host.contains(['/', '?', '#', '*']) || (host.contains(':') && !is_ip_v6) {
+        return Err(no_domain(&"it has a path, a port or another star"));
+    }
+    domain_ranges(host).map_err(|error| no_domain(&error))
 }
 
 pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBody, AskError> {
@@ -312,5 +328,38 @@ fn row(link: index::LinkRow, source: Source) -> LinkRow {
         nofollow: link.nofollow,
         external: link.external,
         version: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_domain_may_have_a_star_before_it_and_nothing_after() {
+        let plain = source_ranges("example.org").unwrap();
+        for same in [
+            "*.example.org",
+            " http://example.org/",
+            "https://example.org",
+            "*.example.org/",
+        ] {
+            assert_eq!(source_ranges(same).unwrap(), plain, "{same}");
+        }
+        assert!(source_ranges("[2001:db8::1]").is_ok());
+        for bad in [
+            "example.org/a",
+            "*.example.org/*",
+            "example.org:8080",
+            "*.*.org",
+            "*",
+            "",
+        ] {
+            let error = source_ranges(bad).unwrap_err().message;
+            assert!(
+                error.contains("is not a domain such as example.org"),
+                "{bad}: {error}"
+            );
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use archive::AskError;
 use archive::question::{CdxBody, CdxQuestion, MatchType};
-use cdx::{Order, url_and_match};
+use cdx::{Order, url_pattern};
 
 use super::{AFTER, Tool, ask_typed, end_of_list};
 use crate::AskArchive;
@@ -68,7 +68,7 @@ fn call(arguments: &Arguments, ask: AskArchive<'_>) -> Result<AnswerText, AskErr
     let named = arguments
         .text("match")
         .and_then(|name| name.parse::<MatchType>().ok());
-    let (url, match_type) = url_and_match(&pattern, named);
+    let (url, match_type) = url_pattern(&pattern, named).map_err(AskError::bad_request)?;
     let question = CdxQuestion {
         url: url.to_owned(),
         match_type,

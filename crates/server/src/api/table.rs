@@ -7,7 +7,7 @@ use archive::question::{
     LinkCounts, LinkFilter, ListedPages, MatchType, Outlinks, Page, Quarantine, Question, Record, Report,
     Rights, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
-use cdx::url_and_match;
+use cdx::url_pattern;
 
 use super::cdx::post::PostOperation;
 use super::cdx::{COLLECTION_INDEX, Server};
@@ -419,7 +419,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             question: |a| {
                 Ok(Question::Inlinks(Inlinks {
                     limit: rows(a),
-                    ..links(a)
+                    ..links(a)?
                 }))
             },
         },
@@ -434,7 +434,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             answer: "link_counts",
             question: |a| {
                 Ok(Question::LinkCounts(LinkCounts {
-                    links: links(a),
+                    links: links(a)?,
                     by: a.text("by").and_then(|by| by.parse().ok()).unwrap_or_default(),
                 }))
             },
@@ -884,10 +884,9 @@ fn concordance(arguments: &Arguments) -> Result<Question, Failure> {
 }
 
 /// Returns the links that the parameters select.
-fn links(arguments: &Arguments) -> Inlinks {
-    let named = arguments.text("matchType").and_then(MatchType::named);
-    let (url, match_type) = url_and_match(arguments.text("url").unwrap_or(""), named);
-    Inlinks {
+fn links(arguments: &Arguments) -> Result<Inlinks, Failure> {
+    let (url, match_type) = pattern(arguments)?;
+    Ok(Inlinks {
         url: url.to_owned(),
         match_type,
         filter: LinkFilter {
@@ -901,12 +900,18 @@ fn links(arguments: &Arguments) -> Inlinks {
         limit: 0,
         at: arguments.owned("at"),
         ever: arguments.flag("ever"),
-    }
+    })
+}
+
+/// Returns the URL without its star, and which URLs belong to it.
+fn pattern(arguments: &Arguments) -> Result<(&str, MatchType), Failure> {
+    let named = arguments.text("matchType").and_then(MatchType::named);
+    let pattern = url_pattern(arguments.text("url").unwrap_or(""), named);
+    pattern.map_err(|error| Failure::bad_request(error.to_string()))
 }
 
 fn captures(arguments: &Arguments) -> Result<Question, Failure> {
-    let named = arguments.text("matchType").and_then(MatchType::named);
-    let (url, match_type) = url_and_match(arguments.text("url").unwrap_or(""), named);
+    let (url, match_type) = pattern(arguments)?;
     Ok(Question::Cdx(CdxQuestion {
         url: url.to_owned(),
         match_type,

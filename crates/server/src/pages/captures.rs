@@ -1,13 +1,13 @@
 //! Looks up captures of a URL, of all URLs that begin with it, of a host, or of a domain.
 
 use archive::question::{Answer, CdxBody, CdxQuestion, MatchType};
-use cdx::{Field, Filter, Order, Test, url_and_match};
+use cdx::{Field, Filter, Order, Test, url_pattern};
 use maud::{Markup, html};
 
 use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult};
 use super::{calendar, download, parts};
-use crate::failure::Code;
+use crate::failure::{Code, Failure};
 use crate::query::Query;
 use crate::state::State;
 use crate::{link, present};
@@ -49,16 +49,17 @@ struct Form {
 }
 
 impl Form {
-    fn of(query: &Query) -> Form {
+    fn of(query: &Query) -> Result<Form, Failure> {
         let given = query.text("url");
         let named = query.get("match").and_then(MatchType::named);
-        let (url, match_type) = match url_and_match(&given, named) {
+        let pattern = url_pattern(&given, named).map_err(|error| Failure::bad_request(error.to_string()))?;
+        let (url, match_type) = match pattern {
             // All URLs of a collection: every URL begins with the empty one.
             ("", _) if query.get("collection").is_some() => ("", MatchType::Prefix),
             other => other,
         };
         let status = query.get("status");
-        Form {
+        Ok(Form {
             url: url.to_owned(),
             match_type,
             from: query.time("from"),
@@ -70,7 +71,7 @@ impl Form {
             mime: query.owned("mime"),
             collection: query.owned("collection"),
             oldest_first: query.get("sort") == Some("oldest"),
-        }
+        })
     }
 
     /// Returns the URL, or the collection if there is no URL.
@@ -181,7 +182,7 @@ impl Form {
 }
 
 pub(super) async fn show(context: Context, query: Query) -> PageResult {
-    let form = Form::of(&query);
+    let form = Form::of(&query)?;
     let after = query.owned("after");
     if form.url.is_empty() && form.collection.is_none() {
         let frame = Frame {

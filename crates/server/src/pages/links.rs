@@ -4,7 +4,7 @@ use archive::question::{
     Answer, Inlinks, LinkCountRow, LinkCounts, LinkCountsBody, LinkGrouping, LinkRow, LinksBody, MatchType,
     Outlinks,
 };
-use cdx::url_and_match;
+use cdx::url_pattern;
 use maud::{Markup, html};
 
 use super::archived::ArchivedView;
@@ -31,6 +31,9 @@ pub(super) enum Side {
 struct Selection {
     /// As typed, with its star if it has one.
     url: String,
+    /// Without the star.
+    bare_url: String,
+    match_type: MatchType,
     at: Option<String>,
     ever: bool,
     external: bool,
@@ -42,8 +45,13 @@ struct Selection {
 
 impl Selection {
     fn of(query: &Query) -> Result<Selection, Failure> {
+        let url = url(query)?;
+        let pattern = url_pattern(&url, None).map_err(|error| Failure::bad_request(error.to_string()))?;
+        let (bare_url, match_type) = (pattern.0.to_owned(), pattern.1);
         Ok(Selection {
-            url: url(query)?,
+            url,
+            bare_url,
+            match_type,
             at: query.moment("at")?,
             ever: query.get("ever") == Some("1"),
             external: query.get("external") == Some("1"),
@@ -54,10 +62,9 @@ impl Selection {
     }
 
     fn question(&self) -> Inlinks {
-        let (url, match_type) = url_and_match(&self.url, None);
         let mut question = Inlinks {
-            url: url.to_owned(),
-            match_type,
+            url: self.bare_url.clone(),
+            match_type: self.match_type,
             after: self.after.clone(),
             limit: ROWS,
             at: self.at.clone(),
@@ -71,7 +78,7 @@ impl Selection {
 
     /// Returns whether the links lead to one URL.
     fn is_of_one(&self) -> bool {
-        url_and_match(&self.url, None).1 == MatchType::Exact
+        self.match_type == MatchType::Exact
     }
 
     /// Returns whether versions other than the newest count.

@@ -129,7 +129,7 @@ async fn odd_requests_get_an_error_with_a_code() {
     let router = router(sample);
     let long = format!("/api/v1/page?url={}", "a".repeat(59_999));
     let too_long = format!("/api/v1/page?url={}", "a".repeat(60_000));
-    let cases: [(&str, u16, &str); 14] = [
+    let cases: [(&str, u16, &str); 18] = [
         ("/api/v1/page", 400, "bad_request"),
         ("/api/v1/page?url=", 400, "bad_request"),
         ("/api/v1/page?url=a&url=b", 400, "bad_request"),
@@ -140,6 +140,10 @@ async fn odd_requests_get_an_error_with_a_code() {
         ("/api/v1/top?limit=1001", 400, "bad_request"),
         ("/api/v1/captures?url=a&matchType=all", 400, "bad_request"),
         ("/api/v1/captures?url=a&from=yesterday", 400, "bad_request"),
+        ("/api/v1/captures?url=*.a.org/x/*", 400, "bad_request"),
+        ("/api/v1/inlinks?url=*.a.org/x/*", 400, "bad_request"),
+        ("/api/v1/inlinks?url=*.a.org:8080&format=csv", 400, "bad_request"),
+        ("/api/v1/inlinks/counts?url=http://*.a.org/*", 400, "bad_request"),
         ("/api/v1/jobs/one", 400, "bad_request"),
         ("/api/v1/nothing", 404, "not_found"),
         ("/cdx", 400, "bad_request"),

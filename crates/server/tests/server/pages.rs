@@ -183,6 +183,8 @@ async fn an_empty_archive_says_what_to_do_next() {
         ("/ranking", 200, "Nothing to rank"),
         ("/ranking", 200, "weft load"),
         ("/captures", 200, "A capture is the archived response"),
+        ("/captures?url=*.a.org/x", 400, "takes no path and no port"),
+        ("/page/inlinks?url=*.a.org:8080", 400, "takes no path and no port"),
         ("/captures?url=http://a/", 200, "No captures"),
         ("/captures?url=http://a/", 200, "Look up the whole domain"),
         (

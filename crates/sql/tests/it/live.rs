@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::data::{Workspace, ask};
+use crate::data::{Workspace, ask, refused};
 
 /// Tables with a key column.
 const KEYED: [(&str, &str); 4] = [
@@ -133,4 +133,17 @@ async fn columns_are_chosen() {
     let count = ask(&database, "SELECT count(*) FROM uris").await;
     let counted = ask(&database, "SELECT count(url_key) FROM uris").await;
     assert_eq!(count, counted);
+}
+
+#[test]
+fn inlinks_refuses_a_star_in_the_host() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = Workspace::small().database();
+    for url in ["*.example.org", "http://*.example.org/"] {
+        let error = runtime.block_on(refused(&database, &format!("SELECT * FROM inlinks('{url}')")));
+        assert!(
+            error.to_string().contains("has a star, which is no pattern here"),
+            "{error}"
+        );
+    }
 }

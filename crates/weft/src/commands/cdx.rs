@@ -3,14 +3,14 @@
 use std::io::Write;
 
 use archive::question::{Answer, CdxBody, CdxQuestion, CdxRow, MatchType};
-use cdx::{Collapse, Dialect, Filter, Order, cdxj_line, url_and_match};
+use cdx::{Collapse, Dialect, Filter, Order, cdxj_line, url_pattern};
 use clap::ValueEnum;
 use clap::builder::TypedValueParser;
 
 use crate::ask;
 use crate::context::Context;
 use crate::flag_values::{choice, described, time, whole_from};
-use crate::outcome::{NotFound, Outcome};
+use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::paging::TableFormat;
 
 const EXAMPLES: &str = "\
@@ -78,7 +78,7 @@ const ROWS_A_QUESTION: u64 = 1000;
 
 /// Runs `weft cdx`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let mut question = question(&args);
+    let mut question = question(&args)?;
     let mut left = args.limit.unwrap_or(u64::MAX);
     let archive = ask::open(context)?;
     if args
@@ -160,7 +160,13 @@ fn nothing_found(args: &Args) -> String {
         .filter(|(is_set, _)| *is_set)
         .map(|(_, name)| *name)
         .collect();
+    let key = urlkey::url_key(&args.url);
+    let is_star_in_host = key.is_ok_and(|key| urlkey::host_of_key(&key).contains('*'));
     match conditions.as_slice() {
+        [] if is_star_in_host => format!(
+            "no capture of {}; a star in the host is an ordinary character there, *.example.org a domain",
+            args.url
+        ),
         [] => format!("no capture of {}", args.url),
         conditions => format!(
             "no capture of {} matches {}; without it there may be some",
@@ -170,9 +176,10 @@ fn nothing_found(args: &Args) -> String {
     }
 }
 
-fn question(args: &Args) -> CdxQuestion {
-    let (url, match_type) = url_and_match(&args.url, args.match_type);
-    CdxQuestion {
+fn question(args: &Args) -> Result<CdxQuestion, WrongUse> {
+    let pattern = url_pattern(&args.url, args.match_type);
+    let (url, match_type) = pattern.map_err(|error| WrongUse(error.to_string()))?;
+    Ok(CdxQuestion {
         url: url.to_owned(),
         match_type,
         from: args.from.clone(),
@@ -187,7 +194,7 @@ fn question(args: &Args) -> CdxQuestion {
         },
         base_names: args.filenames == InputNames::Base,
         ..CdxQuestion::default()
-    }
+    })
 }
 
 /// Returns the parser of match types; help lists them with their meanings.

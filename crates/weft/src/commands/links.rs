@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use archive::question::{Answer, Inlinks, LinkFilter, LinkGrouping, LinkRow, LinksBody, MatchType, Outlinks};
-use cdx::url_and_match;
+use cdx::url_pattern;
 
 use super::link_counts;
 use crate::ask;
 use crate::context::Context;
 use crate::flag_values::{date, one_of, time as time_flag};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, WrongUse};
 use crate::paging::{self, ListPage, ListPaging, url_or_key};
 use crate::style::shell_word;
 use crate::table::{Column, Table};
@@ -78,10 +78,11 @@ const MATCH_TYPES: [MatchType; 4] = [
 ];
 
 impl InlinksArgs {
-    /// Returns the question for links after a cursor, at most so many.
-    fn question(&self, after: Option<String>, limit: usize) -> Inlinks {
-        let (url, match_type) = url_and_match(&self.url, self.match_type);
-        Inlinks {
+    /// Returns the question for the links, without a cursor and a limit.
+    fn question(&self) -> Result<Inlinks, WrongUse> {
+        let pattern = url_pattern(&self.url, self.match_type);
+        let (url, match_type) = pattern.map_err(|error| WrongUse(error.to_string()))?;
+        Ok(Inlinks {
             url: url.to_owned(),
             match_type,
             filter: LinkFilter {
@@ -91,19 +92,10 @@ impl InlinksArgs {
                 from: self.from.clone(),
                 to: self.to.clone(),
             },
-            after,
-            limit,
             at: self.at.clone(),
             ever: self.ever,
-        }
-    }
-
-    /// Returns the end of the links that the list shows.
-    fn end(&self) -> End {
-        match url_and_match(&self.url, self.match_type).1 {
-            MatchType::Exact => End::Source,
-            _ => End::Both,
-        }
+            ..Inlinks::default()
+        })
     }
 
     /// Returns the command with its URL and conditions.
@@ -159,23 +151,37 @@ enum End {
     Both,
 }
 
+impl End {
+    /// Returns the end to show of links to the URLs of a match type.
+    fn of(match_type: MatchType) -> End {
+        match match_type {
+            MatchType::Exact => End::Source,
+            _ => End::Both,
+        }
+    }
+}
+
 /// Runs `weft inlinks`.
 pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    let question = args.question()?;
     let archive = ask::open(context)?;
     if let Some(by) = args.by {
-        let question = args.question(None, 0);
         let command = format!("{} --by {by}", args.command(context));
         return link_counts::run(&archive, question, by, &args.paging, &command, context);
     }
-    let question = |after, limit| args.question(after, limit);
-    if args.paging.write_table(&archive, question, &mut context.out)? {
+    let page = |after, limit| Inlinks {
+        after,
+        limit,
+        ..question.clone()
+    };
+    if args.paging.write_table(&archive, page, &mut context.out)? {
         return Ok(Outcome::Done);
     }
-    let answer = args.paging.ask(&archive, question)?;
+    let answer = args.paging.ask(&archive, page)?;
     if let Some(answer) = ask::print_if_json(answer, context)? {
         let command = args.command(context);
         match (&args.at, args.ever) {
-            (None, false) => print(&answer, args.end(), &command, context)?,
+            (None, false) => print(&answer, End::of(question.match_type), &command, context)?,
             (at, _) => print_links_at(&answer, at.as_deref(), &command, context)?,
         }
     }

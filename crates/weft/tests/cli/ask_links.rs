@@ -83,6 +83,49 @@ fn links_to_a_whole_site_and_their_counts() {
 }
 
 #[test]
+fn a_pattern_of_which_a_part_would_be_ignored_is_refused() {
+    for command in ["inlinks", "cdx"] {
+        for pattern in ["*.library.example/nosuch/*", "*.library.example:8080", "*"] {
+            let run = loaded().run(&[command, pattern]);
+            assert_eq!(run.code, Some(2), "{command} {pattern}: {}", run.stderr);
+            assert!(
+                run.stderr.contains("*.") && run.stdout.is_empty(),
+                "{}",
+                run.stderr
+            );
+        }
+        let run = loaded().run(&[command, "http://*.library.example/"]);
+        assert_eq!(run.code, Some(1), "{}", run.stderr);
+        assert!(run.stderr.contains("an ordinary character"), "{}", run.stderr);
+    }
+    check(
+        &["inlinks", "*.library.example/catalogue"],
+        &expect![[r#"
+            exit code 2
+            2> error: "*.library.example/catalogue": a domain with subdomains takes no path and no port, found "/catalogue"; write "*.library.example" for the domain, or "library.example/catalogue*" for the URLs of one host
+        "#]],
+    );
+}
+
+#[test]
+fn a_domain_of_sources_may_have_a_star() {
+    let url = "http://www.library.example/";
+    let plain = loaded().good(&["inlinks", url, "--from-domain", "museum.example"]);
+    assert!(plain.contains("2 pages link"), "{plain}");
+    assert_eq!(
+        loaded().good(&["inlinks", url, "--from-domain", "*.museum.example"]),
+        plain
+    );
+    let run = loaded().run(&["inlinks", url, "--from-domain", "museum.example/maps"]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("is not a domain such as example.org"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
 fn inlinks_of_older_versions() {
     let place = Workspace::new();
     let link = |words: &str| format!("<title>Page</title><a href=http://target.example/>{words}</a>");

@@ -13,7 +13,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use cdx::{MatchType, url_and_match};
+use cdx::{MatchType, url_pattern};
 use data_encoding::HEXLOWER;
 use inputs::common_crawl::{Crawl, CrawlError, FetchReport, FilterReport, Kind, Line};
 use sha2::{Digest as _, Sha256};
@@ -139,7 +139,8 @@ struct Selection {
 
 impl Selection {
     fn new(text: &str) -> anyhow::Result<Selection> {
-        let (url, match_type) = match url_and_match(text, None) {
+        let wrong = |error: &dyn std::fmt::Display| WrongUse(format!("--match {text:?}: {error}"));
+        let (url, match_type) = match url_pattern(text, None).map_err(|error| wrong(&error))? {
             (url, MatchType::Exact) => (url, MatchType::Prefix),
             starred => starred,
         };
@@ -148,8 +149,7 @@ impl Selection {
         } else {
             format!("http://{url}")
         };
-        let ranges = urlkey::url_ranges(&url, match_type)
-            .map_err(|error| WrongUse(format!("--match {text:?}: {error}")))?;
+        let ranges = urlkey::url_ranges(&url, match_type).map_err(|error| wrong(&error))?;
         // A readable name, unique for each selection.
         let plain: String = ranges
             .first()
