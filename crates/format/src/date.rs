@@ -195,10 +195,42 @@ pub fn range_of_digits(digits: &str) -> (String, String) {
 /// Returns the digits of a date or a prefix of one: `2008-01-31`, `2008-01-31T10:15Z`, `20080131`.
 /// Returns `None` unless the text consists of 1 to 14 digits that begin a date, and separators
 /// between complete parts: `2008-1` would mean some month from October on, and `2008-13` a month
-/// after December.
+/// after December. A fraction of a second after a full time, as in [`iso`], is left out.
+///
+/// Every time that a user writes is read by this function or by [`digits_ms_of_text`].
 pub fn digits_of_text(text: &str) -> Option<String> {
+    whole_digits(text).or_else(|| Some(fraction(text)?.0))
+}
+
+/// Like [`digits_of_text`], to the millisecond: up to 17 digits, or three digits of a fraction.
+pub fn digits_ms_of_text(text: &str) -> Option<String> {
+    whole_digits(text).or_else(|| {
+        let (mut digits, rest) = match text.split_at_checked(DIGITS) {
+            Some((whole, rest)) if (1..=DIGITS_MS - DIGITS).contains(&rest.len()) && is_digits(rest) => {
+                (whole_digits(whole).filter(|digits| digits.len() == DIGITS)?, rest)
+            }
+            _ => fraction(text)?,
+        };
+        digits.extend(rest.chars().take(DIGITS_MS - DIGITS));
+        Some(digits)
+    })
+}
+
+/// Returns the digits of a full time and those of the fraction of its second.
+fn fraction(text: &str) -> Option<(String, &str)> {
     let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
-    let parts: Vec<&str> = text.split(['-', ':', '.', '/', 'T', 't']).collect();
+    let (whole, rest) = text.rsplit_once('.').filter(|(_, rest)| is_digits(rest))?;
+    let digits = whole_digits(whole).filter(|digits| digits.len() == DIGITS)?;
+    Some((digits, rest))
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn whole_digits(text: &str) -> Option<String> {
+    let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
+    let parts: Vec<&str> = text.split(['-', ':', '.', '/', 'T', 't', ' ']).collect();
     let is_whole = |part: &&str| part.len().is_multiple_of(2) && !part.is_empty();
     if parts.len() > 1 && !(parts[0].len() >= 4 && parts.iter().all(is_whole)) {
         return None;
@@ -388,8 +420,30 @@ mod tests {
             ("20120131T101559Z", "20120131101559"),
             ("2012/12/31", "20121231"),
             ("2012-01-01T23:59:59Z", "20120101235959"),
+            ("2012-01-01 23:59:59", "20120101235959"),
+            ("2012-01-01T23:59:59.120Z", "20120101235959"),
+            ("2012-01-01T23:59:59.1", "20120101235959"),
         ] {
             assert_eq!(digits_of_text(good).as_deref(), Some(digits));
+        }
+        for (good, digits) in [
+            ("2012-01", "201201"),
+            ("2012-01-01T23:59:59.1Z", "201201012359591"),
+            ("2012-01-01T23:59:59.123456Z", "20120101235959123"),
+            ("20120101235959123", "20120101235959123"),
+            ("201201012359591", "201201012359591"),
+        ] {
+            assert_eq!(digits_ms_of_text(good).as_deref(), Some(digits));
+        }
+        for odd in [
+            "2012.5",
+            "2012-13",
+            "201213012359591",
+            "201201012359591234",
+            "2012-01-01T23:59:59.x",
+            "\u{e4}",
+        ] {
+            assert_eq!(digits_ms_of_text(odd), None, "{odd}");
         }
         for day in -400_000..400_000 {
             let digits = digits(day * DAY_MS);

@@ -236,6 +236,9 @@ mod tests {
         assert_eq!(found.text("url").as_deref(), Some("a.org"));
         assert_eq!((found.text("at"), found.text("match")), (None, None));
         assert_eq!((found.number("limit"), found.flag("ever")), (10, false));
+        let given = json!({ "url": "a.org", "at": "2014-01-26T20:06:24.000Z" });
+        let found = Arguments::check(PARAMETERS, Some(&given)).unwrap();
+        assert_eq!(found.text("at").as_deref(), Some("20140126200624"));
         let given = json!({ "url": "a.org", "at": "2014-01", "limit": 20, "match": "host", "ever": true });
         let found = Arguments::check(PARAMETERS, Some(&given)).unwrap();
         assert_eq!(found.text("at").as_deref(), Some("201401"));

@@ -7,6 +7,8 @@
 
 use std::borrow::Cow;
 
+use format::date::{DIGITS, digits_ms_of_text, digits_of_text};
+
 use crate::failure::Failure;
 
 /// Maximum number of rows in one answer.
@@ -37,10 +39,12 @@ pub(crate) enum Kind {
     Flag,
     /// Number of rows from 1 to [`LIMIT_MAX`]. The field is the default.
     Limit(usize),
-    /// A time or its beginning: 1 to 14 digits.
+    /// A date or its beginning: `2014-01`, `20140126200624`. Its value is the digits.
     Time,
-    /// Like `Time`, with up to three more digits for milliseconds.
+    /// Like `Time`, to the millisecond.
     Moment,
+    /// A time as other servers take it: 1 to 14 digits, which need not be a date.
+    TimeDigits,
     OneOf(&'static [&'static str]),
     Number,
     /// An integer that is at least the field's value, which may be negative.
@@ -134,11 +138,17 @@ impl Arguments {
             )));
         }
         check(parameter, value)?;
-        self.given.push((parameter.name, value.to_owned()));
+        let digits = match parameter.kind {
+            Kind::Time => digits_of_text(value.trim()),
+            Kind::Moment => digits_ms_of_text(value.trim()),
+            _ => None,
+        };
+        let value = digits.unwrap_or_else(|| value.to_owned());
+        self.given.push((parameter.name, value));
         Ok(())
     }
 
-    /// Returns the value as sent.
+    /// Returns the value as sent, or the digits of a time.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.given
             .iter()
@@ -208,10 +218,12 @@ fn check(parameter: &Parameter, value: &str) -> Result<(), Failure> {
         Kind::Flag => "1 or 0".to_owned(),
         Kind::Limit(_) if limit_fits(value) => return Ok(()),
         Kind::Limit(_) => format!("a number from 1 to {LIMIT_MAX}"),
-        Kind::Moment if is_digits(value, 17) => return Ok(()),
-        Kind::Moment => "1 to 17 digits, for example 2014, 20140126200624 or 20140126200624000".to_owned(),
-        Kind::Time if is_digits(value, 14) => return Ok(()),
-        Kind::Time => "1 to 14 digits, for example 2014 or 20140126200624".to_owned(),
+        Kind::Moment if digits_ms_of_text(value.trim()).is_some() => return Ok(()),
+        Kind::Moment => "a date or its beginning: 2014, 2014-01-26 or 20140126200624123".to_owned(),
+        Kind::Time if digits_of_text(value.trim()).is_some() => return Ok(()),
+        Kind::Time => "a date or its beginning: 2014, 2014-01-26 or 20140126200624".to_owned(),
+        Kind::TimeDigits if is_digits(value, DIGITS) => return Ok(()),
+        Kind::TimeDigits => "1 to 14 digits, for example 2014 or 20140126200624".to_owned(),
         Kind::OneOf(values) if values.contains(&value) => return Ok(()),
         Kind::OneOf(values) => format!("one of {}", values.join(", ")),
         Kind::Number if value.parse::<u64>().is_ok() => return Ok(()),
@@ -296,12 +308,37 @@ mod tests {
         check("url=a&limit=0", Err("from 1 to 1000"));
         check("url=a&limit=-1", Err("limit must"));
         check("url=a&limit=99999999999999999999999", Err("limit must"));
-        check("url=a&from=2014x", Err("from must be 1 to 14 digits"));
+        for wrong in [
+            "2014x",
+            "2014-13",
+            "201413",
+            "2014-1",
+            "2014-02-30",
+            "20149",
+            "99999",
+        ] {
+            check(
+                &format!("url=a&from={wrong}"),
+                Err("from must be a date or its beginning"),
+            );
+        }
         check("url=a&explain=maybe", Err("1 or 0"));
         check("", Err("parameter url is missing"));
         check("url=%20", Err("parameter url is missing"));
         check("url=a&url=b", Err("given twice"));
         check("url=a&colour=red", Err("unknown parameter \"colour\""));
+    }
+
+    #[test]
+    fn times_are_given_as_digits_or_dates() {
+        for (value, digits) in [
+            ("2014-01", "201401"),
+            ("20140126", "20140126"),
+            ("2014-01-26+20:06", "201401262006"),
+        ] {
+            let parsed = Arguments::parse(KNOWN, &format!("url=a&from={value}"), &[]).expect("a date");
+            assert_eq!(parsed.text("from"), Some(digits), "{value}");
+        }
     }
 
     #[test]

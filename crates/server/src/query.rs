@@ -2,6 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use format::date::{DIGITS, digits_ms_of_text};
 
 use crate::failure::Failure;
 
@@ -38,31 +39,27 @@ impl Query {
         self.owned(name).unwrap_or_default()
     }
 
-    /// Returns a time to the millisecond, from digits or an ISO date. Any other value is refused,
+    /// Returns the digits of a time to the millisecond or its beginning. Any other value is refused,
     /// because the page shown would not be the requested one.
     pub(crate) fn moment(&self, name: &str) -> Result<Option<String>, Failure> {
         let Some(text) = self.get(name) else {
             return Ok(None);
         };
-        let known = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | 'Z' | '.' | ' ');
-        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-        if !text.chars().all(known) || !(1..=17).contains(&digits.len()) {
-            return Err(Failure::bad_request(format!(
-                "{text:?} is not a time: expected 1 to 17 digits, or a date such as 2014-01-26"
-            )));
-        }
-        Ok(Some(digits))
+        let digits = digits_ms_of_text(text);
+        digits.map(Some).ok_or_else(|| {
+            Failure::bad_request(format!(
+                "{text:?} is not a time: expected a date or its beginning, such as 2014, 2014-01-26 or 20140126200624"
+            ))
+        })
     }
 
-    /// Returns a time, if the text can be one: digits, and the dashes and colons of an ISO date.
-    pub(crate) fn time(&self, name: &str) -> Option<String> {
-        let digits: String = self
-            .get(name)?
-            .chars()
-            .filter(char::is_ascii_digit)
-            .take(14)
-            .collect();
-        (!digits.is_empty()).then_some(digits)
+    /// Like [`Query::moment`], to the second.
+    pub(crate) fn time(&self, name: &str) -> Result<Option<String>, Failure> {
+        let mut digits = self.moment(name)?;
+        if let Some(digits) = &mut digits {
+            digits.truncate(DIGITS);
+        }
+        Ok(digits)
     }
 }
 

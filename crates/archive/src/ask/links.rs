@@ -29,7 +29,7 @@ pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody
         (None, false) => inlinks_now(&visible, question),
         (None, true) => inlinks_when(&visible, question, When::Ever),
         (Some(at), false) => {
-            let (_, last) = format::date::range_of_digits(time::check(at)?);
+            let (_, last) = format::date::range_of_digits(time::check_date(at)?);
             let is_by_then = |time_ms: i64| format::date::digits(time_ms) <= last;
             inlinks_when(&visible, question, When::At(&is_by_then))
         }
@@ -223,6 +223,9 @@ struct Conditions {
 impl Conditions {
     fn new(filter: &LinkFilter) -> Result<Conditions, AskError> {
         let sources = filter.from_domain.as_deref().map(source_ranges);
+        for text in [&filter.from, &filter.to].into_iter().flatten() {
+            time::check_date(text)?;
+        }
         Ok(Conditions {
             external: filter.external,
             sources: sources.transpose()?,

@@ -93,7 +93,7 @@ pub(super) fn versions(
 
 /// Returns the index of the version that was current at the end of a time.
 pub(super) fn find(versions: &[PageVersion], at: &str, url: &str) -> Result<usize, AskError> {
-    let (_, last) = format::date::range_of_digits(time::check(at)?);
+    let (_, last) = format::date::range_of_digits(time::check_date(at)?);
     let began = versions
         .iter()
         .rposition(|version| format::date::digits(version.since_ms) <= last);

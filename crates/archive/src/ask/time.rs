@@ -14,6 +14,16 @@ pub(super) fn check_ms(text: &str) -> Result<&str, AskError> {
     check_digits(text, DIGITS_MS)
 }
 
+/// Checks that `text` has 1 to 14 digits that begin a date.
+pub(super) fn check_date(text: &str) -> Result<&str, AskError> {
+    if format::date::begins_a_date(text) {
+        return Ok(text);
+    }
+    Err(AskError::bad_request(format!(
+        "{text:?} is not a date or its beginning: expected 1 to {DIGITS} digits, such as 2014 or 20140126"
+    )))
+}
+
 fn check_digits(text: &str, digits: usize) -> Result<&str, AskError> {
     let good = (1..=digits).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     if good {
@@ -67,6 +77,10 @@ mod tests {
         assert!(check("2014").is_ok());
         for bad in ["", "x", "123456789012345", "2014-01"] {
             assert!(check(bad).is_err(), "{bad}");
+        }
+        assert!(check("201413").is_ok() && check_date("201412").is_ok());
+        for bad in ["201413", "201400", "20149", "20140230", "2014-01", ""] {
+            assert!(check_date(bad).is_err(), "{bad}");
         }
         assert!(check_ms("20140126200624123").is_ok() && check_ms("201401262006241234").is_err());
     }

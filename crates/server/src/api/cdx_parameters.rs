@@ -7,8 +7,8 @@ use crate::arguments::{Kind, Parameter, ParameterLocation};
 
 const URL: Parameter = CDX[0];
 const MATCH_TYPE: Parameter = CDX[1];
-const FROM: Parameter = CDX[2];
-const TO: Parameter = CDX[3];
+const FROM: Parameter = with_digits(CDX[2]);
+const TO: Parameter = with_digits(CDX[3]);
 const COLLECTION: Parameter = CDX[4];
 const FILTER: Parameter = query(
     "filter",
@@ -31,7 +31,11 @@ const SORT: Parameter = query(
     Kind::OneOf(&["default", "regular", "reverse", "closest"]),
     "`default` sorts by key, then time; `closest` requires a time in `closest` and a single URL",
 );
-const CLOSEST: Parameter = query("closest", Kind::Time, "a time: captures nearest to it come first");
+const CLOSEST: Parameter = query(
+    "closest",
+    Kind::TimeDigits,
+    "a time: captures nearest to it come first",
+);
 const FL: Parameter = query(
     "fl",
     Kind::Text,
@@ -78,6 +82,14 @@ const FILENAMES: Parameter = query(
     "`base`: the last part of an input's name; `path`: the whole name",
 );
 
+/// Returns a parameter of a time as other servers take it, which may be no date.
+const fn with_digits(time: Parameter) -> Parameter {
+    Parameter {
+        kind: Kind::TimeDigits,
+        ..time
+    }
+}
+
 const fn path(name: &'static str, about: &'static str) -> Parameter {
     Parameter {
         name,
@@ -103,7 +115,7 @@ const PYWB_OUTPUT: Parameter = query(
      columns; `link`: links to captures",
 );
 const FIELDS: Parameter = query("fields", Kind::Text, "alias of `fl`, which it overrides");
-const FROM_TS: Parameter = query("from_ts", Kind::Time, "alias of `from`, which it overrides");
+const FROM_TS: Parameter = query("from_ts", Kind::TimeDigits, "alias of `from`, which it overrides");
 const REVERSE: Parameter = query("reverse", Kind::Flag, "alias of sort=reverse");
 const ALLOW_FUZZY: Parameter = query(
     "allowFuzzy",

@@ -173,8 +173,10 @@ fn parameter(parameter: &Parameter) -> Value {
         }
         Kind::Count(least) => json!({ "type": "integer", "minimum": least, "maximum": i64::MAX }),
         Kind::Many => json!({ "type": "array", "items": { "type": "string" } }),
-        Kind::Time => json!({ "type": "string", "pattern": "^[0-9]{1,14}$" }),
-        Kind::Moment => json!({ "type": "string", "pattern": "^[0-9]{1,17}$" }),
+        // No pattern says which days a month has.
+        Kind::Time => json!({ "type": "string", "examples": ["2014", "2014-01-26", "20140126200624"] }),
+        Kind::Moment => json!({ "type": "string", "examples": ["2014", "2014-01-26", "20140126200624123"] }),
+        Kind::TimeDigits => json!({ "type": "string", "pattern": "^[0-9]{1,14}$" }),
         Kind::OneOf(values) => json!({ "type": "string", "enum": values }),
         Kind::Number => json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX }),
     };

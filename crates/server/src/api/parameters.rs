@@ -65,17 +65,17 @@ const ANCHOR: Parameter = query(
 const LINKED_FROM: Parameter = query(
     "from",
     Kind::Time,
-    "only links from pages captured at this time or later; 1 to 14 digits, in UTC",
+    "only links from pages captured at this time or later: 2014, 2014-01-26 or 20140126200624, in UTC",
 );
 const LINKED_TO: Parameter = query(
     "to",
     Kind::Time,
-    "only links from pages captured at this time or earlier; 1 to 14 digits, in UTC",
+    "only links from pages captured at this time or earlier, in UTC; a shorter time, such as a year, is included to its end",
 );
 const LINKED_AT: Parameter = query(
     "at",
     Kind::Time,
-    "links of the versions that were current at the end of this time; 1 to 14 digits, in UTC",
+    "links of the versions that were current at the end of this time: 2014, 2014-01-26 or 20140126200624, in UTC",
 );
 const LINKED_EVER: Parameter = query(
     "ever",
@@ -189,7 +189,7 @@ pub(super) const CDX: &[Parameter] = &[
     query(
         "from",
         Kind::Time,
-        "captures at this time or later; 1 to 14 digits, in UTC",
+        "captures at this time or later: 2014, 2014-01-26 or 20140126200624, in UTC",
     ),
     query(
         "to",

@@ -263,7 +263,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             query(
                 "from",
                 Kind::Time,
-                "only captures at this time or later; 1 to 14 digits, in UTC",
+                "only captures at this time or later: 2014, 2014-01-26 or 20140126200624, in UTC",
             ),
             query("to", Kind::Time, "only captures at this time or earlier"),
             query("collection", Kind::Text, "only captures of this collection"),
@@ -395,8 +395,8 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             URL,
             query(
                 "around",
-                Kind::Text,
-                "a time of 1 to 14 digits: lists the captures of its day and those next to it",
+                Kind::Time,
+                "a time: lists the captures of its day and those next to it",
             ),
         ],
         serves: Serves::Answer {

@@ -62,8 +62,8 @@ impl Form {
         Ok(Form {
             url: url.to_owned(),
             match_type,
-            from: query.time("from"),
-            to: query.time("to"),
+            from: query.time("from")?,
+            to: query.time("to")?,
             status: STATUSES
                 .iter()
                 .map(|known| known.0)

@@ -1,8 +1,8 @@
 //! All links to a URL or to many, their counts, and all links of a page.
 
 use archive::question::{
-    Answer, Inlinks, LinkCountRow, LinkCounts, LinkCountsBody, LinkGrouping, LinkRow, LinksBody, MatchType,
-    Outlinks,
+    Answer, Inlinks, LinkCountRow, LinkCounts, LinkCountsBody, LinkFilter, LinkGrouping, LinkRow, LinksBody,
+    MatchType, Outlinks,
 };
 use cdx::url_pattern;
 use maud::{Markup, html};
@@ -39,6 +39,11 @@ struct Selection {
     external: bool,
     /// Only links from this domain.
     from_domain: Option<String>,
+    /// Only links whose anchor text contains this.
+    anchor: Option<String>,
+    /// Only links from pages captured in this time.
+    from: Option<String>,
+    to: Option<String>,
     by: Option<LinkGrouping>,
     after: Option<String>,
 }
@@ -52,28 +57,34 @@ impl Selection {
             url,
             bare_url,
             match_type,
-            at: query.moment("at")?,
+            at: query.time("at")?,
             ever: query.get("ever") == Some("1"),
             external: query.get("external") == Some("1"),
             from_domain: query.owned("from_domain"),
+            anchor: query.owned("anchor"),
+            from: query.time("from")?,
+            to: query.time("to")?,
             by: query.get("by").and_then(|by| by.parse().ok()),
             after: query.owned("after"),
         })
     }
 
     fn question(&self) -> Inlinks {
-        let mut question = Inlinks {
+        Inlinks {
             url: self.bare_url.clone(),
             match_type: self.match_type,
             after: self.after.clone(),
             limit: ROWS,
             at: self.at.clone(),
             ever: self.ever,
-            ..Inlinks::default()
-        };
-        question.filter.external = self.external;
-        question.filter.from_domain.clone_from(&self.from_domain);
-        question
+            filter: LinkFilter {
+                external: self.external,
+                from_domain: self.from_domain.clone(),
+                anchor: self.anchor.clone(),
+                from: self.from.clone(),
+                to: self.to.clone(),
+            },
+        }
     }
 
     /// Returns whether the links lead to one URL.
@@ -94,6 +105,9 @@ impl Selection {
             ("ever", self.ever.then_some("1")),
             ("external", self.external.then_some("1")),
             ("from_domain", self.from_domain.as_deref()),
+            ("anchor", self.anchor.as_deref()),
+            ("from", self.from.as_deref()),
+            ("to", self.to.as_deref()),
         ]
     }
 
@@ -213,6 +227,9 @@ fn head(selection: &Selection, total: Option<u64>) -> Markup {
             @if let Some(domain) = &selection.from_domain {
                 p.where { "from " a href=(link::domain(domain)) { (parts::url_text(domain)) } }
             }
+            @if let Some(anchor) = &selection.anchor { p.where { "with " q dir="auto" { (parts::directing_text(anchor)) } } }
+            @if let Some(from) = &selection.from { p.where { "of pages captured from " (from) " on" } }
+            @if let Some(to) = &selection.to { p.where { "of pages captured to the end of " (to) } }
             p.soft { (selection.versions()) }
         }
     }

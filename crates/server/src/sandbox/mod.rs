@@ -78,7 +78,7 @@ async fn find(state: &State, query: &Query, client: IpAddr) -> Result<Response, 
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("parameter url is missing"));
     };
-    let (_, found) = record::locate(&state.archive, url, query.owned("at"), query.owned("capture")).await?;
+    let (_, found) = record::locate(&state.archive, url, query.moment("at")?, query.owned("capture")).await?;
     let found = content_of(found)?;
     let kind = found.capture.kind;
     if !can_show(&found.capture.mime, kind) {

@@ -562,7 +562,24 @@ async fn captures_of_one_second_have_addresses_of_their_own() {
 #[tokio::test]
 async fn a_time_that_is_none_is_refused() {
     let router = router(sample);
-    for at in ["abc", "2014x", "123456789012345678", "-"] {
+    for page in [
+        "/captures?url=a&from=2014-13",
+        "/page/inlinks?url=a&to=2014-00",
+        "/page/inlinks?url=a&at=201413",
+    ] {
+        let reply = get(&router, page).await;
+        assert_eq!(reply.status, 400, "{page}");
+        assert!(reply.body.contains("not a time"), "{}", reply.body);
+    }
+    for at in [
+        "abc",
+        "2014x",
+        "123456789012345678",
+        "-",
+        "2014-13",
+        "2014-02-30",
+        "20149",
+    ] {
         let reply = get(&router, &format!("/page?url=http://example.com/&at={at}")).await;
         assert_eq!(reply.status, 400, "{at}");
         assert!(reply.body.contains("not a time"), "{}", reply.body);

@@ -9,7 +9,7 @@ use clap::builder::TypedValueParser;
 
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::{choice, described, time, whole_from};
+use crate::flag_values::{choice, date, described, whole_from};
 use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::paging::TableFormat;
 
@@ -34,10 +34,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TYPE", value_parser = match_types())]
     match_type: Option<MatchType>,
     /// Captures from this time on, inclusive (2014, 20140126, 2014-01-26)
-    #[arg(long, value_name = "TIME", value_parser = time())]
+    #[arg(long, value_name = "TIME", value_parser = date())]
     from: Option<String>,
     /// Captures up to this time, inclusive; 2014 means to the end of 2014
-    #[arg(long, value_name = "TIME", value_parser = time())]
+    #[arg(long, value_name = "TIME", value_parser = date())]
     to: Option<String>,
     /// Only captures of this collection
     #[arg(long, value_name = "NAME")]
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIELD", value_parser = Collapse::read)]
     collapse: Vec<Collapse>,
     /// Nearest to this time first (one URL)
-    #[arg(long, value_name = "TIME", value_parser = time())]
+    #[arg(long, value_name = "TIME", value_parser = date())]
     closest: Option<String>,
     /// Newest first
     #[arg(long, conflicts_with = "closest")]

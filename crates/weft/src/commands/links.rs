@@ -8,7 +8,7 @@ use cdx::url_pattern;
 use super::link_counts;
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::{date, one_of, time as time_flag};
+use crate::flag_values::{date, one_of};
 use crate::outcome::{Outcome, WrongUse};
 use crate::paging::{self, ListPage, ListPaging, url_or_key};
 use crate::style::shell_word;
@@ -52,10 +52,10 @@ pub(crate) struct InlinksArgs {
     #[arg(long, value_name = "TEXT")]
     anchor: Option<String>,
     /// Only links from pages captured at this time or later
-    #[arg(long, value_name = "TIME", value_parser = time_flag(), hide_short_help = true)]
+    #[arg(long, value_name = "TIME", value_parser = date(), hide_short_help = true)]
     from: Option<String>,
     /// Only links from pages captured at this time or earlier; 2014 means to the end of 2014
-    #[arg(long, value_name = "TIME", value_parser = time_flag(), hide_short_help = true)]
+    #[arg(long, value_name = "TIME", value_parser = date(), hide_short_help = true)]
     to: Option<String>,
     /// Count the links by this instead of listing them
     #[arg(long, value_name = "GROUP", value_parser = one_of(LinkGrouping::ALL, LinkGrouping::name), conflicts_with = "after")]

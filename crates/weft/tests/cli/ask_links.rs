@@ -108,6 +108,31 @@ fn a_pattern_of_which_a_part_would_be_ignored_is_refused() {
 }
 
 #[test]
+fn dates_that_do_not_exist_are_refused() {
+    let url = "http://www.library.example/";
+    for flag in ["--from", "--to", "--at"] {
+        for date in ["2014-13", "2014-00", "2014-1", "2014-02-30", "20149", "99999"] {
+            let run = loaded().run(&["inlinks", url, flag, date]);
+            assert_eq!(run.code, Some(2), "{flag} {date}: {}", run.text());
+            assert!(run.stderr.contains(&format!("found '{date}'")), "{}", run.stderr);
+        }
+    }
+    for date in [
+        "2015",
+        "2015-03",
+        "201503",
+        "2015-03-01",
+        "2015-03-01T08:00:00.000Z",
+        "2015-03-01 08:00:00",
+    ] {
+        let found = loaded().good(&["inlinks", url, "--from", date]);
+        assert!(found.starts_with("2 pages link"), "{date}: {found}");
+    }
+    let run = loaded().run(&["cdx", url, "--from", "2014-13"]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+}
+
+#[test]
 fn a_domain_of_sources_may_have_a_star() {
     let url = "http://www.library.example/";
     let plain = loaded().good(&["inlinks", url, "--from-domain", "museum.example"]);

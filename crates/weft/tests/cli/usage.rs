@@ -134,7 +134,7 @@ fn a_wrong_value_is_answered_with_an_example() {
         ),
         (
             &["cdx", "http://x/", "--from", "yesterday"],
-            "--from takes a time or its beginning, such as 2014, 2014-01-26 or 20140126200624; found \
+            "--from takes a date or its beginning, such as 2014, 2014-01, 2014-01-26 or 20140126200624; found \
              'yesterday'",
         ),
         (

@@ -8,7 +8,7 @@ use archive::question::{RightsTest, RightsTestBody};
 use super::{file, rule_text};
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::time;
+use crate::flag_values::date;
 use crate::outcome::Outcome;
 use crate::style::clean;
 
@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// URL or URL key
     url: String,
     /// Time of a hypothetical capture
-    #[arg(long, value_name = "TIME", value_parser = time())]
+    #[arg(long, value_name = "TIME", value_parser = date())]
     at: Option<String>,
     /// Media type of the hypothetical capture
     #[arg(long, value_name = "TYPE", default_value = "text/html")]
