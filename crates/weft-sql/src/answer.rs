@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sql::{Database, QuerySettings};
 
 use crate::cli::QueryArgs;
-use crate::output;
+use crate::output::Output;
 use crate::output_format::{Format, Writer};
 use crate::wrong_use::WrongUse;
 
@@ -42,12 +42,13 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
         return Err(WrongUse("no statement given; weft sql --help has examples".into()).into());
     }
     let format = args.format(json);
-    let out = output::open(args.output.as_deref(), format)?;
+    let output = Output::open(args.output.as_deref(), format)?;
     let settings = args.settings();
     let answered = tokio::select! {
-        answered = answer(database, &statement, &settings, format, out) => answered?,
+        answered = answer(database, &statement, &settings, format, output.writer()?) => answered?,
         _ = tokio::signal::ctrl_c() => anyhow::bail!("stopped"),
     };
+    output.finish()?;
     if io::stderr().is_terminal() && (io::stdout().is_terminal() || args.output.is_some()) {
         eprintln!("{}", summary_line(&answered));
     }

@@ -47,7 +47,7 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// Global flags.
+/// Global flags. `weft sql` puts those that it was given before the user's, which override them.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
     /// Directory of the archive [default: ./weft-archive]
@@ -56,7 +56,8 @@ pub(crate) struct Global {
         global = true,
         env = "WEFT_ARCHIVE",
         value_name = "DIR",
-        hide_env_values = true
+        hide_env_values = true,
+        overrides_with = "archive"
     )]
     archive: Option<PathBuf>,
 
@@ -80,11 +81,11 @@ pub(crate) struct Global {
     threads: Option<usize>,
 
     /// Print JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "json")]
     pub(crate) json: bool,
 
     /// Write nothing in the archive's directory, not even recovery when opening it
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "read_only")]
     pub(crate) read_only: bool,
 
     /// Log more to standard error (-vv: debug); RUST_LOG takes precedence
@@ -108,7 +109,7 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
 
-    /// Write the rows to a file, or for - to standard output
+    /// Write the rows to a file; an existing one is not overwritten, - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

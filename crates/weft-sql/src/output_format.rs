@@ -44,7 +44,8 @@ impl Format {
 /// Writes batches in one of the formats.
 pub(crate) enum Writer<W: Write + Send> {
     Table(Table<W>),
-    Csv(csv::Writer<W>),
+    /// With the schema, for the header of an answer without rows.
+    Csv(csv::Writer<W>, SchemaRef),
     Json(JsonWriter<W, JsonArray>),
     Jsonl(json::LineDelimitedWriter<W>),
     Parquet(ArrowWriter<W>),
@@ -87,7 +88,10 @@ impl<W: Write + Send> Writer<W> {
     pub(crate) fn new(format: Format, mut out: W, schema: &SchemaRef, epoch: u64) -> io::Result<Writer<W>> {
         Ok(match format {
             Format::Table => Writer::Table(Table::new(out, schema)),
-            Format::Csv => Writer::Csv(csv::WriterBuilder::new().with_header(true).build(out)),
+            Format::Csv => {
+                let writer = csv::WriterBuilder::new().with_header(true).build(out);
+                Writer::Csv(writer, schema.clone())
+            }
             Format::Json => {
                 write!(out, "{{\"epoch\":{epoch},\"rows\":")?;
                 Writer::Json(WriterBuilder::new().with_explicit_nulls(true).build(out))
@@ -109,7 +113,7 @@ impl<W: Write + Send> Writer<W> {
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
         match self {
             Writer::Table(table) => table.write(batch),
-            Writer::Csv(writer) => writer.write(batch).map_err(failed),
+            Writer::Csv(writer, _) => writer.write(batch).map_err(failed),
             Writer::Json(writer) => writer.write(batch).map_err(failed),
             Writer::Jsonl(writer) => writer.write(batch).map_err(failed),
             Writer::Parquet(writer) => writer.write(batch).map_err(failed),
@@ -124,7 +128,11 @@ impl<W: Write + Send> Writer<W> {
     pub(crate) fn finish(self) -> io::Result<()> {
         let mut out = match self {
             Writer::Table(table) => return table.finish(),
-            Writer::Csv(writer) => writer.into_inner(),
+            Writer::Csv(mut writer, schema) => {
+                // Writes the header, unless rows came after it.
+                writer.write(&RecordBatch::new_empty(schema)).map_err(failed)?;
+                writer.into_inner()
+            }
             Writer::Json(mut writer) => {
                 writer.finish().map_err(failed)?;
                 let mut out = writer.into_inner();

@@ -1,7 +1,7 @@
 //! Parts shared by all lists: the paging flags, and the commands that show the rest of a list.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use archive::Archive;
@@ -10,7 +10,7 @@ use export::{ExportFormat, ListExport};
 
 use crate::flag_values::{one_of, whole};
 use crate::outcome::WrongUse;
-use crate::part_file::PartFile;
+use crate::part_file::{PartFile, is_standard_output, refuse_existing};
 use crate::stdout::Out;
 use crate::stop::Stop;
 use crate::style::shell_word;
@@ -100,13 +100,10 @@ impl TableFormat {
         out: &mut Out,
         write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let Some(path) = &self.output else {
+        let Some(path) = self.file() else {
             return write(out);
         };
-        if path.exists() {
-            let there = format!("{} already exists and is not overwritten", path.display());
-            return Err(WrongUse(there).into());
-        }
+        refuse_existing(path)?;
         let (part, file) = PartFile::begin(path)?;
         let mut file = BufWriter::new(file);
         let written = write(&mut file).and_then(|()| {
@@ -118,10 +115,16 @@ impl TableFormat {
         written.with_context(|| format!("write {}", path.display()))
     }
 
+    /// Returns the file to write, if it is not standard output.
+    fn file(&self) -> Option<&Path> {
+        let output = self.output.as_deref();
+        output.filter(|path| !is_standard_output(path))
+    }
+
     /// Returns the format, if one was given.
     pub(crate) fn checked(&self) -> anyhow::Result<Option<ExportFormat>> {
         let is_binary = self.format.is_some_and(|format| !format.is_text());
-        if is_binary && self.output.is_none() && io::stdout().is_terminal() {
+        if is_binary && self.file().is_none() && io::stdout().is_terminal() {
             let no_text = "parquet is binary and cannot go to a terminal: name a file with -o FILE, or redirect \
                            the output";
             return Err(WrongUse(no_text.into()).into());

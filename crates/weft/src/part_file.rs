@@ -26,7 +26,7 @@ pub(crate) struct PartFile {
 
 /// Refuses `-`, which many programs take for standard output.
 pub(crate) fn check_name(path: &Path) -> Result<(), WrongUse> {
-    if path == Path::new("-") {
+    if is_standard_output(path) {
         let dash = "- is not standard output here; name a file (./- for a file called -)";
         Err(WrongUse(dash.to_owned()))
     } else {
@@ -101,6 +101,20 @@ impl Drop for PartFile {
             (false, Some(_)) => fs::remove_file(&self.temporary),
         };
     }
+}
+
+/// Returns whether the name given for a file means standard output.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Refuses a path at which something exists.
+pub(crate) fn refuse_existing(path: &Path) -> Result<(), WrongUse> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let there = format!("{} already exists and is not overwritten", path.display());
+    Err(WrongUse(there))
 }
 
 fn temporary_path_of(path: &Path) -> PathBuf {

@@ -25,10 +25,84 @@ fn rows_come_in_every_form() {
     let json: serde_json::Value = serde_json::from_str(&place.good(&["--json", none])).unwrap();
     assert_eq!(json["rows"].as_array().map(Vec::len), Some(0));
     for (format, magic) in [("parquet", b"PAR1".as_slice()), ("arrow", b"\xff\xff\xff\xff")] {
-        place.good(&["--format", format, "--output", "rows", statement]);
-        let bytes = std::fs::read(place.path("rows")).unwrap();
+        place.good(&["--format", format, "--output", format, statement]);
+        let bytes = std::fs::read(place.path(format)).unwrap();
         assert!(bytes.starts_with(magic), "{format}");
     }
+}
+
+#[test]
+fn csv_without_rows_has_its_header() {
+    let place = Workspace::new();
+    let csv = |statement: &str| place.good(&["--format", "csv", statement]);
+    assert_eq!(
+        csv("select url, url_key as key from pages where false"),
+        "url,key\n"
+    );
+    assert_eq!(csv("select 1 as one"), "one\n1\n");
+}
+
+#[test]
+fn a_file_is_not_overwritten_and_appears_when_it_is_complete() {
+    let place = Workspace::new();
+    std::fs::write(place.path("kept.csv"), "precious\n").unwrap();
+    for statement in ["select nosuch from captures", "select 1 as one"] {
+        let output = place.run(&["--format", "csv", "-o", "kept.csv", statement]);
+        let wrong = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        assert!(
+            wrong.contains("kept.csv already exists and is not overwritten"),
+            "{wrong}"
+        );
+    }
+    assert_eq!(
+        std::fs::read_to_string(place.path("kept.csv")).unwrap(),
+        "precious\n"
+    );
+    let output = place.run(&["--format", "csv", "-o", "new.csv", "select nosuch from captures"]);
+    assert_eq!(output.status.code(), Some(2));
+    for name in ["new.csv", "new.csv.part"] {
+        assert!(!place.path(name).exists(), "{name}");
+    }
+    place.good(&["--format", "csv", "-o", "new.csv", "select 1 as one"]);
+    assert_eq!(
+        std::fs::read_to_string(place.path("new.csv")).unwrap(),
+        "one\n1\n"
+    );
+    assert!(!place.path("new.csv.part").exists());
+    assert_eq!(
+        place.good(&["--format", "csv", "-o", "-", "select 1 as one"]),
+        "one\n1\n"
+    );
+    assert!(!place.path("-").exists());
+}
+
+/// `weft sql` passes its own flags on before those of the user.
+#[test]
+fn the_last_archive_counts() {
+    let place = Workspace::new();
+    let count = "select count(*) as n from pages";
+    let arguments = [
+        "--archive",
+        "nowhere",
+        "--json",
+        count,
+        "--archive",
+        "weft-archive",
+        "--json",
+    ];
+    assert!(place.good(&arguments).contains("60"));
+    let mut command = place.command(&[
+        "--archive",
+        "nowhere",
+        count,
+        "--archive",
+        "weft-archive",
+        "--format",
+        "csv",
+    ]);
+    let output = command.env("WEFT_ARCHIVE", "nowhere").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "n\n60\n", "{output:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `weft graph`: exports links between domains or hosts to a file for other programs.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -15,7 +15,7 @@ use crate::ask;
 use crate::context::Context;
 use crate::flag_values::{date, one_of, whole_from};
 use crate::outcome::{Outcome, WrongUse};
-use crate::part_file::PartFile;
+use crate::part_file::{PartFile, is_standard_output, refuse_existing};
 use crate::stop::Stop;
 use crate::units::{count, counted};
 
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// Only the N nodes with the most links from and to others, and the edges among them
     #[arg(long, value_name = "N", value_parser = whole_from(1_usize, 100))]
     top: Option<usize>,
-    /// File to write; an existing one is not overwritten
+    /// File to write; an existing one is not overwritten, - is standard output
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     /// gexf, graphml, parquet or csv [default: from the file's extension]
@@ -84,10 +84,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         );
         return Err(WrongUse(unknown).into());
     };
-    if path.symlink_metadata().is_ok() {
-        let there = format!("{} already exists and is not overwritten", path.display());
-        return Err(WrongUse(there).into());
+    if is_standard_output(path) {
+        return run_to_standard_output(&args, format, context);
     }
+    refuse_existing(path)?;
     let archive = ask::open(context)?;
     let mut graph = build(&archive, &args)?;
     let (part, file) = PartFile::begin(path)?;
@@ -104,6 +104,24 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     } else {
         print(&args, &totals, context)?;
     }
+    Ok(Outcome::Done)
+}
+
+fn run_to_standard_output(
+    args: &Args,
+    format: GraphFormat,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    if context.json {
+        let both = "--json and -o - cannot be used together: both print to standard output";
+        return Err(WrongUse(both.to_owned()).into());
+    }
+    if format == GraphFormat::Parquet && std::io::stdout().is_terminal() {
+        let binary = "parquet is binary and cannot go to a terminal: redirect the output";
+        return Err(WrongUse(binary.to_owned()).into());
+    }
+    let archive = ask::open(context)?;
+    build(&archive, args)?.write(format, &mut context.out)?;
     Ok(Outcome::Done)
 }
 

@@ -10,7 +10,7 @@ use crate::ask;
 use crate::context::Context;
 use crate::flag_values::date;
 use crate::outcome::{Outcome, WrongUse};
-use crate::part_file::PartFile;
+use crate::part_file::{PartFile, is_standard_output, refuse_existing};
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted};
@@ -44,20 +44,15 @@ pub(crate) struct Args {
     /// Write a self-contained HTML page
     #[arg(long, requires = "output")]
     html: bool,
-    /// File for --html; an existing one is not overwritten
+    /// File for --html; an existing one is not overwritten, - is standard output
     #[arg(long, short, value_name = "FILE", requires = "html")]
     output: Option<PathBuf>,
 }
 
 /// Runs `weft report`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    if let Some(path) = args
-        .output
-        .as_deref()
-        .filter(|path| path.symlink_metadata().is_ok())
-    {
-        let there = format!("{} already exists and is not overwritten", path.display());
-        return Err(WrongUse(there).into());
+    if let Some(path) = args.output.as_deref().filter(|path| !is_standard_output(path)) {
+        refuse_existing(path)?;
     }
     if args.html && context.json {
         return Err(
@@ -75,6 +70,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         return Ok(Outcome::Done);
     };
     match &args.output {
+        Some(path) if is_standard_output(path) => {
+            context.out.write_all(html(&answer, &of).as_bytes())?;
+        }
         Some(path) => {
             write_html(&answer, &of, path).with_context(|| format!("write {}", path.display()))?;
             let captures = counted(answer.body.captures, "capture", "captures");
@@ -99,11 +97,14 @@ fn described(args: &Args) -> String {
     of
 }
 
-fn write_html(answer: &Answer<ReportBody>, of: &str, path: &Path) -> anyhow::Result<()> {
+fn html(answer: &Answer<ReportBody>, of: &str) -> String {
     let made = format::date::iso(system::time_ms());
-    let document = server::report_document(answer, of, &made);
+    server::report_document(answer, of, &made)
+}
+
+fn write_html(answer: &Answer<ReportBody>, of: &str, path: &Path) -> anyhow::Result<()> {
     let (part, mut file) = PartFile::begin(path)?;
-    file.write_all(document.as_bytes())?;
+    file.write_all(html(answer, of).as_bytes())?;
     file.sync_all()?;
     Ok(part.finish()?)
 }

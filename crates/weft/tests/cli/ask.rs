@@ -280,7 +280,17 @@ fn record() {
         "{whole}"
     );
     place.good(&["record", "http://www.library.example/", "--out", "one.warc"]);
-    assert_eq!(std::fs::read_to_string(place.path("one.warc")).ok(), Some(whole));
+    let run = place.run(&["record", "http://museum.example/", "--out", "one.warc"]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    assert!(run.stderr.contains("not overwritten"), "{}", run.stderr);
+    assert_eq!(
+        std::fs::read_to_string(place.path("one.warc")).ok().as_ref(),
+        Some(&whole)
+    );
+    assert_eq!(
+        place.good(&["record", "http://www.library.example/", "--out", "-"]),
+        whole
+    );
 }
 
 #[test]

@@ -65,6 +65,20 @@ fn a_graph_has_a_time_a_collection_and_a_size() {
 }
 
 #[test]
+fn a_file_named_by_a_hyphen_is_standard_output() {
+    let place = loaded();
+    let csv = place.good(&["graph", "-o", "-", "--format", "csv"]);
+    assert!(csv.starts_with("source,target,links"), "{csv}");
+    let html = place.good(&["report", "--html", "-o", "-"]);
+    assert!(html.contains("</html>"), "{html}");
+    let found = place.good(&["search", "reading", "--export", "csv", "-o", "-"]);
+    assert_eq!(found, place.good(&["search", "reading", "--export", "csv"]));
+    assert!(!place.path("-").exists());
+    let run = place.run(&["graph", "-o", "-", "--format", "csv", "--json"]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+}
+
+#[test]
 fn wrong_use_writes_nothing() {
     let place = loaded();
     place.write("there.csv", b"mine");

@@ -15,7 +15,7 @@ use super::search::export::{bar, report};
 use crate::ask;
 use crate::context::Context;
 use crate::outcome::{NotFound, Outcome, WrongUse};
-use crate::part_file::{PartFile, check_name};
+use crate::part_file::{PartFile, check_name, refuse_existing};
 use crate::stop::Stop;
 use crate::style::clean;
 
@@ -100,10 +100,7 @@ struct To {
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let path = args.to.path().to_owned();
     check_name(&path)?;
-    if path.symlink_metadata().is_ok() {
-        let there = format!("{} already exists and is not overwritten", path.display());
-        return Err(WrongUse(there).into());
-    }
+    refuse_existing(&path)?;
     if args.with_requests && args.to.wacz.is_none() && args.to.warc.is_none() {
         let which = "--with-requests requires --wacz or --warc";
         return Err(WrongUse(which.to_owned()).into());

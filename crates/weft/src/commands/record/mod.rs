@@ -5,7 +5,7 @@
 
 pub(super) mod part;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ use crate::ask;
 use crate::context::Context;
 use crate::flag_values::moment;
 use crate::outcome::Outcome;
-use crate::part_file::check_name;
+use crate::part_file::{is_standard_output, refuse_existing};
 use crate::store_args::StoreArgs;
 
 /// Number of bytes read at a time.
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     capture: Option<String>,
     #[command(flatten)]
     part: Part,
-    /// Write to a file instead of standard output
+    /// Write to a file instead of standard output; an existing one is not overwritten
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The store that holds inputs loaded from `store://`.
@@ -62,9 +62,6 @@ pub(crate) struct Args {
 /// Runs `weft record`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     context.remote_inputs.use_given(&args.place);
-    if let Some(path) = &args.out {
-        check_name(path)?;
-    }
     let question = Record {
         url: args.url.clone(),
         at: args.at.clone(),
@@ -80,9 +77,13 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         .remote_inputs
         .sources()
         .with_own(archive::own_inputs(&context.archive));
-    match &args.out {
+    match args.out.as_deref().filter(|path| !is_standard_output(path)) {
         None => write_part(place, &sources, &args.part, &mut context.out.untrusted())?,
         Some(path) => {
+            // A pipe or a device is written to.
+            if !fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+                refuse_existing(path)?;
+            }
             let mut file = File::create(path).with_context(|| format!("create {}", path.display()))?;
             write_part(place, &sources, &args.part, &mut file)
                 .with_context(|| format!("write {}", path.display()))?;

@@ -13,7 +13,7 @@ use crate::ask;
 use crate::context::Context;
 use crate::flag_values::one_of;
 use crate::outcome::{Outcome, WrongUse};
-use crate::part_file::PartFile;
+use crate::part_file::{PartFile, is_standard_output, refuse_existing};
 use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::{count, counted};
@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// warc (their records)
     #[arg(long, visible_alias = "format", value_name = "FORMAT", value_parser = one_of(ExportFormat::ALL, ExportFormat::name))]
     pub(super) export: Option<ExportFormat>,
-    /// File for --export [default: standard output]
+    /// File for --export; an existing one is not overwritten [default: standard output]
     #[arg(long, short, value_name = "FILE", requires = "export")]
     output: Option<PathBuf>,
 }
@@ -43,19 +43,17 @@ pub(super) fn run(
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
     let archive = ask::open(context)?;
-    let bar = bar(args.output.is_some());
+    let output = args.output.as_deref().filter(|path| !is_standard_output(path));
+    let bar = bar(output.is_some());
     let stop = Stop::listen()?;
     let mut progress = |done: u64, total: u64| {
         bar.set_length(total);
         bar.set_position(done);
         !stop.is_requested()
     };
-    let exported = match &args.output {
+    let exported = match output {
         Some(path) => {
-            if path.exists() {
-                let there = format!("{} already exists and is not overwritten", path.display());
-                return Err(WrongUse(there).into());
-            }
+            refuse_existing(path)?;
             let (part, file) = PartFile::begin(path)?;
             let mut out = BufWriter::new(file);
             let exported = export::write_results(&archive, question, format, &mut out, &mut progress)
@@ -80,7 +78,7 @@ pub(super) fn run(
         }
     };
     bar.finish_and_clear();
-    report(&exported, args.output.as_deref(), ["result", "results"], context)
+    report(&exported, output, ["result", "results"], context)
 }
 
 /// Returns a progress bar on standard error, hidden unless that is a terminal that the results are

@@ -13,8 +13,8 @@ use crate::ask;
 use crate::commands::search::export::bar;
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
-use crate::outcome::{Outcome, WrongUse};
-use crate::part_file::PartFile;
+use crate::outcome::Outcome;
+use crate::part_file::{PartFile, refuse_existing};
 use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::{count, counted};
@@ -33,10 +33,7 @@ struct FixityReport {
 
 /// Writes the table to `path` and reports changed inputs.
 pub(super) fn run(path: &Path, context: &mut Context) -> anyhow::Result<Outcome> {
-    if path.symlink_metadata().is_ok() {
-        let there = format!("{} already exists and is not overwritten", path.display());
-        return Err(WrongUse(there).into());
-    }
+    refuse_existing(path)?;
     let (part, file) = PartFile::begin(path)?;
     let checked = write(file, context).and_then(|checked| {
         part.finish()?;
