@@ -33,7 +33,9 @@ pub(super) fn link_counts(basis: &Basis<'_>, question: &LinkCounts) -> Result<Li
     let named = |(value, row)| LinkCountRow { value, ..row };
     let mut rows: Vec<LinkCountRow> = groups.into_iter().map(named).collect();
     LinkCountRow::sort(&mut rows);
+    let is_whole = question.links.after.is_none() && part.next.is_none();
     Ok(LinkCountsBody {
+        total: is_whole.then_some(rows.len() as u64),
         rows,
         links: part.rows.len() as u64,
         next: part.next,

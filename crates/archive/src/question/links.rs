@@ -133,8 +133,11 @@ pub struct LinkCountsBody {
     pub rows: Vec<LinkCountRow>,
     /// Number of links counted in this answer.
     pub links: u64,
+    /// Number of all groups; absent if this answer counts only a part of the links.
+    pub total: Option<u64>,
     /// Cursor of the links that are not counted yet; absent if all are. With conditions, all links
-    /// after it may fail them.
+    /// after it may fail them. `weft inlinks --by` counts all links, and this is the cursor of the
+    /// groups that follow.
     pub next: Option<String>,
 }
 

@@ -1,23 +1,30 @@
 //! Writes whole lists: all rows of a question, however many, as JSON lines, CSV or Parquet.
 //!
-//! The rows are asked for in batches, so memory is bounded. Each batch is from the newest epoch.
+//! The rows are asked for in batches, so memory is bounded. Each batch is from the newest epoch. Counts
+//! of links are added first, up to [`GROUPS_MAX`] groups.
 
 mod columns;
+mod counts;
 
 use std::io::{self, Write};
 
 use archive::AskError;
 use archive::question::{
-    Body, CdxBody, DomainsBody, ImagesBody, LinkCountsBody, LinksBody, ListedPagesBody, Question, TopBody,
+    Body, CdxBody, DomainsBody, ImagesBody, LinksBody, ListedPagesBody, Question, TopBody,
 };
 use facts::RowStream;
 use serde::Serialize;
 
 use crate::results::{AskFn, ExportError, ExportFormat};
+pub use counts::LinkCountSum;
+
 use columns::{CAPTURES, Columns, DOMAINS, IMAGES, LINK_COUNTS, LINKS, LISTED_PAGES, RANKING, VERSION_LINKS};
 
 /// Rows asked for at a time.
 const ROWS_AT_ONCE: usize = 10_000;
+
+/// Most groups of links that are counted in memory for one file.
+const GROUPS_MAX: usize = 100_000;
 
 /// A list whose rows can be written as a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +53,7 @@ impl List {
         match question {
             Question::Inlinks(links) if links.ever || links.at.is_some() => Some(List::VersionLinks),
             Question::Inlinks(_) | Question::Outlinks(_) => Some(List::Links),
+            Question::LinkCounts(_) => Some(List::LinkCounts),
             Question::Top(_) => Some(List::Ranking),
             Question::Domains(_) => Some(List::Domains),
             Question::Cdx(_) => Some(List::Captures),
@@ -172,6 +180,8 @@ pub struct ListExport {
     writer: Option<ListWriter>,
     /// Number of rows that may still be written.
     left: u64,
+    /// Counts of links, which are written when all are added.
+    counts: LinkCountSum,
     ended: bool,
 }
 
@@ -188,6 +198,7 @@ impl ListExport {
             format,
             writer: None,
             left: u64::MAX,
+            counts: LinkCountSum::default(),
             ended: false,
         })
     }
@@ -227,6 +238,9 @@ impl ListExport {
             None => ListWriter::begin(self.list, self.format, out)?,
         };
         if self.ended {
+            if self.list == List::LinkCounts {
+                writer.rows(&std::mem::take(&mut self.counts).into_rows(), out)?;
+            }
             return writer.end(out).map(Some);
         }
         if let Some((_, limit)) = paging(&mut self.question) {
@@ -234,9 +248,19 @@ impl ListExport {
                 .unwrap_or(ROWS_AT_ONCE)
                 .min(ROWS_AT_ONCE);
         }
-        let body = ask(self.question.clone())?.body;
         let before = writer.rows;
-        let next = put(&mut writer, body, out)?;
+        let next = match ask(self.question.clone())?.body {
+            Body::LinkCounts(part) => {
+                self.counts.add(&part);
+                if self.counts.groups() > GROUPS_MAX {
+                    let more =
+                        format!("more than {GROUPS_MAX} groups; `weft inlinks --by` counts any number");
+                    return Err(AskError::bad_request(more).into());
+                }
+                part.next
+            }
+            body => put(&mut writer, body, out)?,
+        };
         self.left = self.left.saturating_sub(writer.rows - before);
         let after = paging(&mut self.question).map(|(after, _)| after);
         match (next, after) {
@@ -258,6 +282,7 @@ fn paging(question: &mut Question) -> Option<(&mut Option<String>, &mut usize)> 
     match question {
         Question::Inlinks(links) => Some((&mut links.after, &mut links.limit)),
         Question::Outlinks(links) => Some((&mut links.after, &mut links.limit)),
+        Question::LinkCounts(counts) => Some((&mut counts.links.after, &mut counts.links.limit)),
         Question::Top(top) => Some((&mut top.after, &mut top.limit)),
         Question::Domains(domains) => Some((&mut domains.after, &mut domains.limit)),
         Question::Cdx(captures) => Some((&mut captures.after, &mut captures.limit)),
@@ -271,7 +296,6 @@ fn paging(question: &mut Question) -> Option<(&mut Option<String>, &mut usize)> 
 fn put(writer: &mut ListWriter, body: Body, out: &mut dyn Write) -> Result<Option<String>, ExportError> {
     match body {
         Body::Links(LinksBody { rows, next, .. }) => writer.rows(&rows, out).map(|()| next),
-        Body::LinkCounts(LinkCountsBody { rows, next, .. }) => writer.rows(&rows, out).map(|()| next),
         Body::Top(TopBody { rows, next }) => writer.rows(&rows, out).map(|()| next),
         Body::Domains(DomainsBody { rows, next }) => writer.rows(&rows, out).map(|()| next),
         Body::Cdx(CdxBody { rows, next, .. }) => writer.rows(&rows, out).map(|()| next),

@@ -1,8 +1,8 @@
 //! Lists as tables.
 
 use archive::question::{
-    Answer, CdxRow, DomainRow, Domains, ImageCapture, ImageHit, ImagePage, LinkCountRow, LinkRow,
-    LinkVersion, ListedPageRow, Status, TopRow,
+    Answer, CdxRow, DomainRow, Domains, ImageCapture, ImageHit, ImagePage, LinkCountRow, LinkCounts,
+    LinkCountsBody, LinkRow, LinkVersion, ListedPageRow, Status, TopRow,
 };
 use serde_json::Value;
 
@@ -182,4 +182,45 @@ fn what_is_no_list_is_refused() {
     assert!(ListExport::new(Status {}.into(), ExportFormat::Csv).is_none());
     let wrong = ListWriter::begin(List::Links, ExportFormat::Warc, &mut Vec::new());
     assert!(wrong.is_err());
+}
+
+/// Returns counts in two parts, of which both have the group `a`.
+fn counts(question: Question) -> Result<Answer, AskError> {
+    let Question::LinkCounts(question) = question else {
+        return Err(AskError::internal("another question"));
+    };
+    let row = |value: &str, links: u64, time: &str| LinkCountRow {
+        value: value.to_owned(),
+        links,
+        links_external: 1,
+        first: time.to_owned(),
+        last: time.to_owned(),
+    };
+    let (rows, next) = match question.links.after {
+        None => (
+            vec![row("b", 2, "2012"), row("a", 1, "2013")],
+            Some("x".to_owned()),
+        ),
+        Some(_) => (vec![row("a", 4, "2011")], None),
+    };
+    let body = LinkCountsBody {
+        rows,
+        next,
+        ..LinkCountsBody::default()
+    };
+    Ok(Answer {
+        epoch: 1,
+        body: body.into(),
+    })
+}
+
+#[test]
+fn counts_of_all_parts_are_added() {
+    let mut export = ListExport::new(LinkCounts::default().into(), ExportFormat::Csv).unwrap();
+    let mut out = Vec::new();
+    while export.next(&counts, &mut out).unwrap().is_none() {}
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "value,links,links_external,first,last\r\na,5,2,2011,2013\r\nb,2,1,2012,2012\r\n"
+    );
 }

@@ -112,6 +112,11 @@ pub(super) const LINK_COUNTS: &[Parameter] = &[
     LINKED_AT,
     LINKED_EVER,
     AFTER,
+    query(
+        "format",
+        Kind::OneOf(&TABLES),
+        "return a file with the counts of all links, instead of a JSON answer about a part of them",
+    ),
 ];
 pub(super) const SORT: Parameter = query(
     "sort",

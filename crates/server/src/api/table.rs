@@ -428,7 +428,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         method: "get",
         path: "/api/v1/inlinks/counts",
         summary: "Numbers of links to a URL by anchor text, domain, page, URL linked to, or month. One answer \
-            counts up to 10,000 links; add the counts of consecutive answers",
+            counts up to 10,000 links: add the counts of consecutive answers, or use `format`, up to 100,000 groups",
         parameters: LINK_COUNTS,
         serves: Serves::Answer {
             answer: "link_counts",

@@ -132,6 +132,7 @@ mod tests {
             counts: LinkCountsBody {
                 rows: counts.iter().map(counted).collect(),
                 links: 10_000,
+                total: None,
                 next: None,
             },
             total: 12_000,

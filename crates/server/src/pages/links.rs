@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::query::Query;
 use crate::{link, present};
 use format::date::DateTime;
+use format::terminal::shell_word;
 use ui::{Frame, Section};
 
 /// Number of links on a page.
@@ -116,6 +117,35 @@ impl Selection {
         let mut parameters = self.parameters();
         parameters.push(("by", by.map(LinkGrouping::name)));
         link::with("/page/inlinks", &parameters)
+    }
+
+    /// Returns the parameters of the counts of these links.
+    fn counted(&self, by: LinkGrouping) -> Vec<(&'static str, Option<&str>)> {
+        let mut parameters = self.parameters();
+        parameters.push(("by", Some(by.name())));
+        parameters
+    }
+
+    /// Returns the command that counts all of these links.
+    fn command(&self, by: LinkGrouping) -> String {
+        let mut command = format!("weft inlinks {}", shell_word(&self.url));
+        for (name, value) in [
+            ("at", &self.at),
+            ("from-domain", &self.from_domain),
+            ("anchor", &self.anchor),
+            ("from", &self.from),
+            ("to", &self.to),
+        ] {
+            if let Some(value) = value {
+                command.push_str(&format!(" --{name} {}", shell_word(value)));
+            }
+        }
+        for (name, is_given) in [("external", self.external), ("ever", self.ever)] {
+            if is_given {
+                command.push_str(&format!(" --{name}"));
+            }
+        }
+        format!("{command} --by {by} --all")
     }
 
     fn continued(&self, after: Option<&str>) -> String {
@@ -243,7 +273,9 @@ async fn counts(context: Context, selection: &Selection, by: LinkGrouping) -> Pa
     };
     let Answer {
         epoch,
-        body: LinkCountsBody { rows, links, next },
+        body: LinkCountsBody {
+            rows, links, next, ..
+        },
     } = context.archive.ask(question).await?;
     let is_part = selection.after.is_some() || next.is_some();
     let first = selection.after.as_ref().map(|_| selection.continued(None));
@@ -257,11 +289,13 @@ async fn counts(context: Context, selection: &Selection, by: LinkGrouping) -> Pa
             }
         } @else {
             p { (present::count(links)) " links"
-                @if is_part { ", a part of all: links are counted in parts of at most 10,000. The command "
-                    code { "weft inlinks --by " (by.name()) } " counts all of them" }
+                @if is_part { ", a part of all: this page counts at most 10,000 links. A group may go on in the next part. \
+                    A download has the counts of all links, and so has the command "
+                    code { (selection.command(by)) } }
                 "."
             }
             (count_table(&rows, by))
+            (download::links("/api/v1/inlinks/counts", &selection.counted(by)))
         }
         (parts::pager(first, next.map(|next| selection.continued(Some(&next)))))
     };

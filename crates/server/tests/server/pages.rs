@@ -897,3 +897,15 @@ async fn the_navigation_marks_the_page() {
         assert_eq!(header.matches("aria-current").count(), 1, "{path}: {header}");
     }
 }
+
+#[tokio::test]
+async fn counts_of_links_have_a_download_and_the_exact_command() {
+    let path = "/page/inlinks?url=*.example.com&external=1&anchor=a+b&from=2014-01&by=domain";
+    let body = get(&router(sample), path).await.body;
+    for part in [
+        "weft inlinks '*.example.com' --anchor 'a b' --from 201401 --external --by domain --all",
+        "/api/v1/inlinks/counts?url=*.example.com&amp;external=1&amp;anchor=a+b&amp;from=201401&amp;by=domain&amp;format=csv",
+    ] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+}

@@ -81,6 +81,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                     last: "2014-01-26T20:06:24.000Z".into(),
                 }],
                 links: 3,
+                total: Some(1),
                 next: next(),
             }),
         ),

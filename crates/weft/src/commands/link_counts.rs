@@ -1,16 +1,15 @@
 //! `weft inlinks --by`: counts links by anchor text, domain, page, URL linked to, or month.
 
-use std::collections::HashMap;
 use std::io::Write;
 
 use archive::Archive;
-use archive::question::{Answer, Inlinks, LinkCountRow, LinkCounts, LinkCountsBody, LinkGrouping};
-use export::{List, ListWriter};
+use archive::question::{Answer, Inlinks, LinkCounts, LinkCountsBody, LinkGrouping};
+use export::{LinkCountSum, List, ListWriter};
 
 use crate::ask;
 use crate::context::Context;
-use crate::outcome::Outcome;
-use crate::paging::ListPaging;
+use crate::outcome::{Outcome, WrongUse};
+use crate::paging::{self, ListPaging};
 use crate::stop::Stop;
 use crate::style::{clean, cut};
 use crate::table::{Column, Table};
@@ -29,62 +28,66 @@ pub(super) fn run(
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
     let format = paging.table.checked()?;
-    let Answer { epoch, mut body } = count_all(archive, links, by)?;
-    let groups = body.rows.len();
-    if !paging.is_whole() {
-        body.rows.truncate(paging.rows_at_once());
+    let skipped = groups_before(paging.page.after.as_deref())?;
+    let (epoch, sum) = count_all(archive, links, by)?;
+    let links = sum.links();
+    let mut rows = sum.into_rows();
+    let groups = rows.len();
+    rows.drain(..skipped.min(groups));
+    let shown_max = paging.rows_at_once();
+    let is_cut = !paging.is_whole() && rows.len() > shown_max;
+    if is_cut {
+        rows.truncate(shown_max);
     }
     if let Some(format) = format {
         paging.table.to_output(&mut context.out, |out| {
             let mut writer = ListWriter::begin(List::LinkCounts, format, out)?;
-            writer.rows(&body.rows, out)?;
+            writer.rows(&rows, out)?;
             writer.end(out)?;
             Ok(())
         })?;
         return Ok(Outcome::Done);
     }
+    let body = LinkCountsBody {
+        rows,
+        links,
+        total: Some(groups as u64),
+        next: is_cut.then(|| (skipped + shown_max).to_string()),
+    };
     if let Some(Answer { body, .. }) = ask::print_if_json(Answer { epoch, body }, context)? {
         print(&body, by, groups, epoch, context)?;
-        if body.rows.len() < groups {
-            let all = context.out.style.dim(&format!("all:  {command} --all"));
-            writeln!(context.out, "{all}")?;
-        }
+        let all = format!("{command} --all");
+        paging::more(&mut context.out, &all, command, body.next.as_deref())?;
     }
     Ok(Outcome::Done)
 }
 
-/// Adds the counts of all parts of the list.
-fn count_all(archive: &Archive, links: Inlinks, by: LinkGrouping) -> anyhow::Result<Answer<LinkCountsBody>> {
+/// Returns the number of groups before a cursor.
+fn groups_before(cursor: Option<&str>) -> Result<usize, WrongUse> {
+    let Some(cursor) = cursor else { return Ok(0) };
+    cursor.parse().map_err(|_| {
+        let cursor = clean(cursor);
+        WrongUse(format!(
+            "--after takes the cursor of the page before, found '{cursor}'"
+        ))
+    })
+}
+
+/// Adds the counts of all parts of the list. Returns them with the epoch of the last part.
+fn count_all(archive: &Archive, links: Inlinks, by: LinkGrouping) -> anyhow::Result<(u64, LinkCountSum)> {
     let stop = Stop::listen()?;
     let mut question = LinkCounts { links, by };
-    let mut groups: HashMap<String, LinkCountRow> = HashMap::new();
-    let mut links = 0;
+    let mut sum = LinkCountSum::default();
     loop {
         let Answer { epoch, body } = archive.ask(question.clone())?;
-        links += body.links;
-        for row in body.rows {
-            let group = groups.entry(row.value.clone()).or_insert_with(|| LinkCountRow {
-                value: row.value.clone(),
-                ..LinkCountRow::default()
-            });
-            group.add(&row);
-        }
+        sum.add(&body);
         if body.next.is_none() {
-            let mut rows: Vec<LinkCountRow> = groups.into_values().collect();
-            LinkCountRow::sort(&mut rows);
-            return Ok(Answer {
-                epoch,
-                body: LinkCountsBody {
-                    rows,
-                    links,
-                    next: None,
-                },
-            });
+            return Ok((epoch, sum));
         }
         anyhow::ensure!(
             !stop.is_requested(),
             "stopped after {}",
-            counted(links, "link", "links")
+            counted(sum.links(), "link", "links")
         );
         question.links.after = body.next;
     }

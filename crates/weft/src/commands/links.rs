@@ -31,7 +31,8 @@ and --ever, first and last are the times of the first and last capture of the
 page with this link (`now`: the newest version has it); between captures it is
 unknown. A list has 20 rows unless --limit, --all or --format is given, also
 with --json, where `next` is the cursor of the next page. --by counts all links,
-or those that the conditions select.";
+or those that the conditions select, and lists the groups in the same way;
+`total` is their number.";
 
 /// Flags of `weft inlinks`.
 #[derive(Debug, clap::Args)]
@@ -58,7 +59,7 @@ pub(crate) struct InlinksArgs {
     #[arg(long, value_name = "TIME", value_parser = date(), hide_short_help = true)]
     to: Option<String>,
     /// Count the links by this instead of listing them
-    #[arg(long, value_name = "GROUP", value_parser = one_of(LinkGrouping::ALL, LinkGrouping::name), conflicts_with = "after")]
+    #[arg(long, value_name = "GROUP", value_parser = one_of(LinkGrouping::ALL, LinkGrouping::name))]
     by: Option<LinkGrouping>,
     /// Links from the page versions that were current at the end of this time
     #[arg(long, value_name = "TIME", value_parser = date(), conflicts_with = "ever")]

@@ -52,6 +52,7 @@ fn links_to_a_whole_site_and_their_counts() {
             links  external  first                last                 anchor
                 1         0  2014-01-26 20:06:25  2014-01-26 20:06:25  Home
             all:  weft inlinks '*.library.example' --by anchor --all
+            more: weft inlinks '*.library.example' --by anchor --after 1
         "#]],
     );
     check(
@@ -130,6 +131,36 @@ fn dates_that_do_not_exist_are_refused() {
     }
     let run = loaded().run(&["cdx", url, "--from", "2014-13"]);
     assert_eq!(run.code, Some(2), "{}", run.stderr);
+}
+
+#[test]
+fn groups_of_links_are_paged_and_counted_in_json() {
+    let counts = |more: &[&str]| {
+        let mut arguments = vec!["inlinks", "*.library.example", "--by", "anchor"];
+        arguments.extend(more);
+        let counts = loaded().json(&arguments);
+        let rows = counts["rows"].as_array().expect("rows").len();
+        (rows, counts["total"].clone(), counts["next"].clone())
+    };
+    assert_eq!(counts(&[]), (4, 4.into(), serde_json::Value::Null));
+    assert_eq!(counts(&["--limit", "3"]), (3, 4.into(), "3".into()));
+    let last = counts(&["--limit", "3", "--after", "3"]);
+    assert_eq!(last, (1, 4.into(), serde_json::Value::Null));
+    for (arguments, said) in [
+        (["--by", "anchor", "--after", "abc"], "--after takes the cursor"),
+        (
+            ["--format", "csv", "--after", "abc"],
+            "cannot be used with --after",
+        ),
+    ] {
+        let run = loaded().run(&[&["inlinks", "*.library.example"][..], &arguments].concat());
+        assert_eq!(run.code, Some(2), "{}", run.text());
+        assert!(
+            run.stderr.contains(said) && run.stdout.is_empty(),
+            "{}",
+            run.text()
+        );
+    }
 }
 
 #[test]
