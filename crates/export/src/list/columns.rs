@@ -120,6 +120,13 @@ pub(super) const IMAGES: Columns = columns![
     hash: Text = "/capture/hash",
 ];
 
+pub(super) const TRENDS: Columns = columns![
+    query: Text = "/query",
+    year: Long = "/year",
+    matches: Long = "/matches",
+    versions: Long = "/versions",
+];
+
 impl Columns {
     /// Returns the names.
     pub(super) fn names(self) -> impl Iterator<Item = &'static str> {

@@ -18,7 +18,9 @@ use serde::Serialize;
 use crate::results::{AskFn, ExportError, ExportFormat};
 pub use counts::LinkCountSum;
 
-use columns::{CAPTURES, Columns, DOMAINS, IMAGES, LINK_COUNTS, LINKS, LISTED_PAGES, RANKING, VERSION_LINKS};
+use columns::{
+    CAPTURES, Columns, DOMAINS, IMAGES, LINK_COUNTS, LINKS, LISTED_PAGES, RANKING, TRENDS, VERSION_LINKS,
+};
 
 /// Rows asked for at a time.
 const ROWS_AT_ONCE: usize = 10_000;
@@ -45,6 +47,8 @@ pub enum List {
     ListedPages,
     /// Images that match a query.
     Images,
+    /// Matches of queries by year.
+    Trends,
 }
 
 impl List {
@@ -73,6 +77,7 @@ impl List {
             List::Captures => CAPTURES,
             List::ListedPages => LISTED_PAGES,
             List::Images => IMAGES,
+            List::Trends => TRENDS,
         }
     }
 
@@ -86,6 +91,7 @@ impl List {
             List::Captures => "captures",
             List::ListedPages => "pages",
             List::Images => "images",
+            List::Trends => "trends",
         }
     }
 }

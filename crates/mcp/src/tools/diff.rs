@@ -2,6 +2,7 @@
 
 use archive::AskError;
 use archive::question::{Diff, DiffBody, DiffChange, DiffVersion};
+use format::number::counted;
 
 use super::{Tool, URL, ask_typed, chars, start};
 use crate::AskArchive;
@@ -61,8 +62,9 @@ fn answer(diff: &DiffBody, changes: &str, start: usize, chars: usize) -> AnswerT
     version(&mut text, "older", &diff.from);
     version(&mut text, "newer", &diff.to);
     text.line(&format!(
-        "{} words removed, {} added",
-        diff.words_gone, diff.words_new
+        "{} removed, {} added",
+        counted(diff.words_gone, "word", "words"),
+        diff.words_new
     ));
     text.gap();
     // Counts characters, like `page`, and splits none.

@@ -25,6 +25,7 @@ mod manual;
 mod mcp;
 mod pack;
 mod page;
+mod page_text;
 mod pages;
 mod rebuild;
 mod record;

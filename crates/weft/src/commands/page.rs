@@ -4,8 +4,10 @@ use std::io::Write;
 
 use archive::question::{AttachmentRow, CdxRow, Page, PageBody};
 
+use super::page_text;
 use crate::ask;
 use crate::context::Context;
+use crate::flag_values::date;
 use crate::outcome::Outcome;
 use crate::style::{clean, clean_lines, shell_word};
 use crate::table::{Column, Table};
@@ -14,7 +16,8 @@ use crate::units::{bytes, count, counted, time};
 const EXAMPLES: &str = "\
 Examples:
   weft page http://www.iana.org/
-  weft page iana.org --json";
+  weft page iana.org --json
+  weft page iana.org --text --at 2014-01    the whole text of the version of that time";
 
 /// Flags of `weft page`.
 #[derive(Debug, clap::Args)]
@@ -22,6 +25,12 @@ Examples:
 pub(crate) struct Args {
     /// URL or URL key
     url: String,
+    /// Print the whole text of the page and nothing else
+    #[arg(long)]
+    text: bool,
+    /// With --text: the version that was current at the end of this time
+    #[arg(long, value_name = "TIME", value_parser = date(), requires = "text")]
+    at: Option<String>,
 }
 
 /// Number of captures shown; `weft cdx` shows all.
@@ -38,6 +47,9 @@ const TEXT_CHARS_SHOWN: usize = 600;
 
 /// Runs `weft page`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    if args.text {
+        return page_text::run(args.url, args.at, context);
+    }
     let Some(answer) = ask::ask_or_print(context, Page { url: args.url })? else {
         return Ok(Outcome::Done);
     };

@@ -82,6 +82,20 @@ fn a_url_nobody_knows_is_code_1() {
 }
 
 #[test]
+fn the_text_of_a_version() {
+    let url = "http://www.library.example/";
+    let text = |more: &[&str]| loaded().good(&[&["page", url, "--text"], more].concat());
+    assert!(text(&[]).contains("Welcome to the new reading room."));
+    let old = text(&["--at", "2014-01"]);
+    assert!(old.contains("Welcome to the reading room."), "{old}");
+    let json = loaded().json(&["page", url, "--text", "--at", "2014"]);
+    assert_eq!(json["text"].as_str().map(|text| format!("{text}\n")), Some(old));
+    let run = loaded().run(&["page", url, "--at", "2014"]);
+    assert_eq!(run.code, Some(2), "{}", run.text());
+    assert!(run.stderr.contains("--text"), "{}", run.stderr);
+}
+
+#[test]
 fn a_url_that_is_none_is_code_2() {
     check(
         &["inlinks", ""],

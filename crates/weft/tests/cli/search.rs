@@ -271,6 +271,31 @@ fn matches_of_each_year_are_counted_beside_all_that_there_are() {
          2013        2   2    1000.0\n\
          2014        0   1       0.0\n"
     );
+    let csv = "query,year,matches,versions\r\nheron,2010,0,1\r\nheron,2011,1,1\r\nheron,2012,0,1\r\n\
+               heron,2013,2,2\r\nheron,2014,0,1\r\n";
+    assert_eq!(
+        place.good(&["search", "heron", "--trends", "--format", "csv"]),
+        csv
+    );
+    place.good(&[
+        "search",
+        "heron",
+        "--trends",
+        "--export",
+        "csv",
+        "-o",
+        "years.csv",
+    ]);
+    assert_eq!(std::fs::read_to_string(place.path("years.csv")).unwrap(), csv);
+    for (arguments, said) in [
+        (["--trends", "--export", "warc"], "cannot be written as warc"),
+        (["--export", "csv", "--after=x"], "cannot be used with"),
+        (["--export", "csv", "--limit=3"], "cannot be used with"),
+    ] {
+        let run = place.run(&[&["search", "heron"][..], &arguments].concat());
+        assert_eq!(run.code, Some(2), "{}", run.text());
+        assert!(run.stderr.contains(said), "{}", run.stderr);
+    }
     // No page has both words, and pages with only one are not counted.
     let found = place.json(&["search", "osprey", "heron", "--trends"]);
     assert_eq!(found["rows"][0]["total"], 0);

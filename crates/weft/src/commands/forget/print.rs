@@ -110,8 +110,17 @@ pub(super) fn forgotten(body: &ForgottenBody, context: &mut Context) -> anyhow::
         ),
     };
     writeln!(context.out, "{forgotten} forgotten{with}")?;
-    for input in inputs {
+    list_inputs(inputs, context)
+}
+
+/// Prints the names of the first inputs.
+fn list_inputs(inputs: &[String], context: &mut Context) -> anyhow::Result<()> {
+    for input in inputs.iter().take(INPUTS_LISTED) {
         writeln!(context.out, "  {}", clean(input))?;
+    }
+    let hidden = inputs.len().saturating_sub(INPUTS_LISTED) as u64;
+    if hidden > 0 {
+        writeln!(context.out, "  and {} more (--json names all)", count(hidden))?;
     }
     Ok(())
 }
@@ -123,14 +132,7 @@ pub(super) fn undone(body: &UndoneBody, context: &mut Context) -> anyhow::Result
         return Ok(());
     }
     writeln!(context.out, "load these inputs again to restore what it removed:")?;
-    for input in body.inputs.iter().take(INPUTS_LISTED) {
-        writeln!(context.out, "  {}", clean(input))?;
-    }
-    let hidden = body.inputs.len().saturating_sub(INPUTS_LISTED) as u64;
-    if hidden > 0 {
-        writeln!(context.out, "  and {} more (--json names all)", count(hidden))?;
-    }
-    Ok(())
+    list_inputs(&body.inputs, context)
 }
 
 /// Prints the result of a purge.

@@ -28,11 +28,11 @@ const NAMED_MAX: usize = 10;
 pub(super) struct Args {
     /// Write all results instead of one page of them: jsonl, csv, parquet, cdxj (their captures),
     /// warc (their records)
-    #[arg(long, visible_alias = "format", value_name = "FORMAT", value_parser = one_of(ExportFormat::ALL, ExportFormat::name))]
+    #[arg(long, visible_alias = "format", value_name = "FORMAT", value_parser = one_of(ExportFormat::ALL, ExportFormat::name), conflicts_with_all = ["after", "limit"])]
     pub(super) export: Option<ExportFormat>,
     /// File for --export; an existing one is not overwritten [default: standard output]
     #[arg(long, short, value_name = "FILE", requires = "export")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
 }
 
 /// Writes all results.

@@ -106,7 +106,7 @@ pub(crate) struct Args {
     #[arg(long, hide_short_help = true)]
     near: bool,
     /// Count matches per year, and all page versions of that year for comparison
-    #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit", "watch"])]
+    #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "after", "limit", "watch"])]
     trends: bool,
     /// With --trends: another query to compare with; may be given up to four times
     #[arg(long, value_name = "QUERY", requires = "trends", hide_short_help = true)]
@@ -147,7 +147,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let query = args.query.join(" ");
     if args.trends {
         let queries = std::iter::once(query).chain(args.beside);
-        return trends::run(queries.collect(), context);
+        return trends::run(queries.collect(), &args.export, context);
     }
     if args.images.images {
         let question = ImagesQuestion {
