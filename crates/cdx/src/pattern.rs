@@ -73,8 +73,8 @@ fn end_of_host(text: &str) -> usize {
 /// Returns the URL without its star, and the match type. A match type given by name takes
 /// precedence over the star.
 ///
-/// As in pywb, `*.` is checked first, and what follows the domain is ignored: in `*.example.com/*` the
-/// second star adds nothing. Only the interfaces of other servers use this function directly.
+/// As in pywb, `*.` is checked first, and a path or port after the domain is ignored. Only the
+/// interfaces of other servers use this function directly.
 pub fn url_and_match(text: &str, named: Option<MatchType>) -> (&str, MatchType) {
     let text = text.trim();
     let (bare, starred) = match text.strip_prefix("*.") {

@@ -39,8 +39,8 @@ impl Query {
         self.owned(name).unwrap_or_default()
     }
 
-    /// Returns the digits of a time to the millisecond or its beginning. Any other value is refused,
-    /// because the page shown would not be the requested one.
+    /// Returns the digits of a time to the millisecond or its beginning. Any other value is
+    /// refused, because the page shown would not be the requested one.
     pub(crate) fn moment(&self, name: &str) -> Result<Option<String>, Failure> {
         let Some(text) = self.get(name) else {
             return Ok(None);

@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use crate::output_format::Format;
 use crate::wrong_use::WrongUse;
 
-/// Standard output, or a file. A new file has a name that ends in `.part` until it is complete, so a
-/// statement that fails leaves nothing behind.
+/// Standard output, or a file. The name of a new file ends in `.part` until it is complete, so a
+/// statement that fails leaves no file.
 pub(crate) struct Output {
     /// `None` for standard output.
     file: Option<File>,
@@ -19,8 +19,8 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Opens the file, or standard output if there is none or its name is `-`. An existing file is not
-    /// overwritten; a pipe or a device is written to.
+    /// Opens the file, or standard output without a file or for the name `-`. An existing file is
+    /// refused; a pipe or a device is written to.
     pub(crate) fn open(file: Option<&Path>, format: Format) -> anyhow::Result<Output> {
         let Some(path) = file.filter(|path| *path != Path::new("-")) else {
             if format.is_binary() && io::stdout().is_terminal() {

@@ -259,8 +259,8 @@ impl Conditions {
     }
 }
 
-/// Returns the keys of a domain and of the hosts below it, which `*.example.org` names as well. A path
-/// or a port is refused, because it would be ignored.
+/// Returns the keys of a domain and of the hosts below it. `*.example.org` is the same as
+/// `example.org`. A path or a port is refused, because it would be ignored.
 fn source_ranges(text: &str) -> Result<Vec<KeyRange>, AskError> {
     let no_domain = |why: &dyn std::fmt::Display| {
         AskError::bad_request(format!("{text:?} is not a domain such as example.org: {why}"))

@@ -1,7 +1,7 @@
 //! Writes whole lists: all rows of a question, however many, as JSON lines, CSV or Parquet.
 //!
-//! The rows are asked for in batches, so memory is bounded. Each batch is from the newest epoch. Counts
-//! of links are added first, up to [`GROUPS_MAX`] groups.
+//! The rows are asked for in batches, so memory is bounded. Each batch is from the newest epoch.
+//! Counts of links are added first, up to 100,000 groups.
 
 mod columns;
 mod counts;

@@ -25,7 +25,7 @@ Examples:
 pub(crate) struct Args {
     /// URL or URL key
     url: String,
-    /// Print the whole text of the page and nothing else
+    /// Print only the text of the page, all of it
     #[arg(long)]
     text: bool,
     /// With --text: the version that was current at the end of this time

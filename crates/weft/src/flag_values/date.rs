@@ -5,7 +5,8 @@ use format::date::{DIGITS, DIGITS_MS, digits_ms_of_text, digits_of_text, ms_of_i
 
 use super::value;
 
-/// Returns a parser of existing dates to the millisecond and their beginnings. Its value is the digits.
+/// Returns a parser of existing dates to the millisecond and their beginnings. Its value is the
+/// digits.
 pub(crate) fn moment() -> impl TypedValueParser<Value = String> {
     let example = "2014, 2014-01, 2014-01-26 or 20140126200624123";
     value("a date or its beginning", example, |text| {
