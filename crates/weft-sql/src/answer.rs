@@ -43,9 +43,10 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
     }
     let format = args.format(json);
     let output = Output::open(args.output.as_deref(), format)?;
+    let out = output.writer()?;
     let settings = args.settings();
     let answered = tokio::select! {
-        answered = answer(database, &statement, &settings, format, output.writer()?) => answered?,
+        answered = answer(database, &statement, &settings, format, out) => answered?,
         _ = tokio::signal::ctrl_c() => anyhow::bail!("stopped"),
     };
     output.finish()?;
