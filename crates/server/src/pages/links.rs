@@ -1,10 +1,11 @@
 //! All links to a URL or to many, their counts, and all links of a page.
 
 use archive::question::{
-    Answer, Inlinks, LinkCountRow, LinkCounts, LinkCountsBody, LinkFilter, LinkGrouping, LinkRow, LinksBody,
-    MatchType, Outlinks,
+    Answer, Inlinks, LinkCountRow, LinkCounts, LinkFilter, LinkGrouping, LinkRow, LinksBody, MatchType,
+    Outlinks,
 };
 use cdx::url_pattern;
+use export::LinkCountSum;
 use maud::{Markup, html};
 
 use super::archived::ArchivedView;
@@ -20,6 +21,9 @@ use ui::{Frame, Section};
 
 /// Number of links on a page.
 const ROWS: usize = 100;
+
+/// Most answers whose counts are added on a page; each reads up to 10,000 links.
+const PARTS_MAX: usize = 10;
 
 /// End of a link that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -265,18 +269,35 @@ fn head(selection: &Selection, total: Option<u64>) -> Markup {
     }
 }
 
-/// Shows how many links are in each group.
-async fn counts(context: Context, selection: &Selection, by: LinkGrouping) -> PageResult {
-    let question = LinkCounts {
+/// Adds the counts of up to [`PARTS_MAX`] answers. Returns them with the epoch of the last one and the
+/// cursor of the links that are not counted.
+async fn sum_of_parts(
+    context: &Context,
+    selection: &Selection,
+    by: LinkGrouping,
+) -> Result<(u64, LinkCountSum, Option<String>), Failure> {
+    let mut question = LinkCounts {
         links: selection.question(),
         by,
     };
-    let Answer {
-        epoch,
-        body: LinkCountsBody {
-            rows, links, next, ..
-        },
-    } = context.archive.ask(question).await?;
+    let mut sum = LinkCountSum::default();
+    let mut parts = 0;
+    loop {
+        let Answer { epoch, body } = context.archive.ask(question.clone()).await?;
+        sum.add(&body);
+        parts += 1;
+        if body.next.is_none() || parts == PARTS_MAX {
+            return Ok((epoch, sum, body.next));
+        }
+        question.links.after = body.next;
+    }
+}
+
+/// Shows how many links are in each group.
+async fn counts(context: Context, selection: &Selection, by: LinkGrouping) -> PageResult {
+    let (epoch, sum, next) = sum_of_parts(&context, selection, by).await?;
+    let links = sum.links();
+    let rows = sum.into_rows();
     let is_part = selection.after.is_some() || next.is_some();
     let first = selection.after.as_ref().map(|_| selection.continued(None));
     let content = html! {
@@ -289,7 +310,7 @@ async fn counts(context: Context, selection: &Selection, by: LinkGrouping) -> Pa
             }
         } @else {
             p { (present::count(links)) " links"
-                @if is_part { ", a part of all: this page counts at most 10,000 links. A group may go on in the next part. \
+                @if is_part { ", a part of all: this page reads at most 100,000 links. A group may go on in the next part. \
                     A download has the counts of all links, and so has the command "
                     code { (selection.command(by)) } }
                 "."
