@@ -84,7 +84,7 @@ fn a_url_nobody_knows_is_code_1() {
 #[test]
 fn the_text_of_a_version() {
     let url = "http://www.library.example/";
-    let text = |more: &[&str]| loaded().good(&[&["page", url, "--text"], more].concat());
+    let text = |more: &[&str]| loaded().good(&[&["page", url, "--text"][..], more].concat());
     assert!(text(&[]).contains("Welcome to the new reading room."));
     let old = text(&["--at", "2014-01"]);
     assert!(old.contains("Welcome to the reading room."), "{old}");
