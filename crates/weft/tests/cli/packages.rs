@@ -480,11 +480,7 @@ fn standard_output_is_not_a_file_called_dash() {
         &["export", "--cdxj", "-"][..],
         &["export", "--zipnum", "-"][..],
         &["export", "--bag", "-"][..],
-        &["search", "maps", "--export", "jsonl", "-o", "-"][..],
         &["verify", "--csv", "-"][..],
-        &["graph", "--format", "csv", "-o", "-"][..],
-        &["report", "--html", "-o", "-"][..],
-        &["record", "http://museum.example/", "--out", "-"][..],
         &["synth", "--pages", "1", "-"][..],
         &["redact", "web.warc", "-"][..],
     ] {
