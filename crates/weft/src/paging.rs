@@ -68,6 +68,11 @@ pub(crate) struct TableFormat {
 }
 
 impl TableFormat {
+    /// Returns the flags that write to standard output, if there is a format.
+    pub(crate) fn on_standard_output(format: Option<ExportFormat>) -> TableFormat {
+        TableFormat { format, output: None }
+    }
+
     /// Writes the rows of a question, at most `limit`, if a format was given. Returns whether it
     /// was.
     pub(crate) fn write(

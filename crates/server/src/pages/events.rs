@@ -14,8 +14,8 @@ use crate::{link, present};
 pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let question = Events {
         query: query.text("q"),
-        from: query.time("from"),
-        to: query.time("to"),
+        from: query.time("from")?,
+        to: query.time("to")?,
     };
     let (epoch, shown) = if question.query.is_empty() {
         (None, prompt())

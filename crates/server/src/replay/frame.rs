@@ -2,7 +2,7 @@
 //! for a missing document.
 
 use archive::question::CdxRow;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use maud::{DOCTYPE, Markup, html};
 use replay::{Address, Modifier, Scripts};

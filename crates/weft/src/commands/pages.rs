@@ -57,7 +57,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         limit,
     };
     // Before the packages are read.
-    let format = args.paging.checked_format()?;
+    let format = args.paging.table.checked()?;
     let answer = args.paging.ask(&ask::open(context)?, question)?;
     for problem in &answer.body.problems {
         let list = [&*problem.package, &*problem.list].join(" ");

@@ -44,7 +44,8 @@ pub(super) fn run(
         ..question
     };
     if format.is_some() {
-        TableFormat { format }.write(&ask::open(context)?, question, &mut context.out)?;
+        let table = TableFormat::on_standard_output(format);
+        table.write(&ask::open(context)?, question, None, &mut context.out)?;
         return Ok(Outcome::Done);
     }
     let mut next_page = "weft search --images".to_owned();

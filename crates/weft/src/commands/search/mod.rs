@@ -72,7 +72,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = FEW_EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Words (all required), "phrases", -excluded, OR, prefixes (archiv*), title:, url:, site:,
+    /// Words (not all must occur), +required, "phrases", -excluded, OR, prefixes (archiv*), title:, url:, site:,
     /// suffix:, type:, lang:, year:, at:, from:, to:, collection:
     #[arg(required_unless_present_any = ["suggest", "same"])]
     query: Vec<String>,
@@ -152,7 +152,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     if args.images.images {
         let question = ImagesQuestion {
             query,
-            limit: args.paging.limit as usize,
+            limit: args.paging.rows(),
             after: args.paging.after,
             order: args.sort,
             ..ImagesQuestion::default()
