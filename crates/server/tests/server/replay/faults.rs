@@ -160,7 +160,7 @@ fn c27_redirects_without_an_end_are_named() {
     );
     check(
         &at("http://c27d.example/frag"),
-        302,
+        301,
         &["/https://c27d.example/target#sec\r\n"],
     );
 }
