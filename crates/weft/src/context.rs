@@ -51,7 +51,7 @@ pub(crate) struct GlobalArgs {
     )]
     memory: Option<u64>,
 
-    /// Order search results also by meaning, with this table of word vectors
+    /// Order search results also by meaning, by word vectors
     ///
     /// A file model.safetensors with tokenizer.json in its folder, as model2vec and wordllama have. It
     /// applies if this process opens the archive, not if another process serves it.

@@ -52,6 +52,8 @@ pub fn stored_images(stored: &str) -> Vec<Image> {
     let lines = stored.split_once(SEPARATOR).map_or("", |(_, images)| images);
     lines
         .lines()
+        // An array would be read as an image without fields.
+        .filter(|line| line.starts_with('{'))
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
 }
