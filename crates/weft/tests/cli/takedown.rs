@@ -454,7 +454,7 @@ fn a_purge_names_uploaded_files_that_have_what_is_taken_down() {
     // Replaced by copies, the files have nothing of it.
     std::fs::remove_file(place.path("weft-archive/uploads/cut.wacz")).expect("remove");
     place.good(&["redact", upload, "copy.warc"]);
-    place.good(&["forget", "--input", "up.warc"]);
+    place.good(&["forget", "--input", upload]);
     let copy = std::fs::read(place.path("copy.warc")).expect("the copy");
     place.write_old(upload, &copy);
     place.good(&["load", upload]);
