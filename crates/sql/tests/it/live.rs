@@ -138,7 +138,8 @@ async fn columns_are_chosen() {
 #[test]
 fn inlinks_refuses_a_star_in_the_host() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let database = Workspace::small().database();
+    let place = Workspace::small();
+    let database = place.database();
     for url in ["*.example.org", "http://*.example.org/"] {
         let error = runtime.block_on(refused(&database, &format!("SELECT * FROM inlinks('{url}')")));
         assert!(
