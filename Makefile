@@ -289,8 +289,10 @@ need-maturin: need-python
 	@if [ ! -x $(PYTHON_VENV)/bin/maturin ]; then echo 'python: maturin is missing, and could not be installed'; exit 1; fi
 
 need-zig: need-python
-	@if [ ! -x $(PYTHON_VENV)/bin/cargo-zigbuild ] || ! $(PYTHON_VENV)/bin/python -c 'import ziglang' 2>/dev/null; then \
-	    echo 'WHEEL_GLIBC needs zig: $(PYTHON_VENV)/bin/pip install cargo-zigbuild ziglang'; exit 1; fi
+	@if [ -x $(PYTHON_VENV)/bin/cargo-zigbuild ] && $(PYTHON_VENV)/bin/python -c 'import ziglang' 2>/dev/null; then exit 0; fi; \
+	echo 'python: installing cargo-zigbuild and ziglang into $(PYTHON_VENV)'; \
+	$(PYTHON_VENV)/bin/pip install -q --disable-pip-version-check cargo-zigbuild ziglang \
+	    || { echo 'WHEEL_GLIBC needs cargo-zigbuild and ziglang, which could not be installed'; exit 1; }
 
 # The clients and the replay server that read CDX.
 need-field: need-venv
