@@ -29,7 +29,7 @@ pub use bag::{BagError, BagReport, OmittedFile, write_bag};
 pub use crash::CRASH_POINTS;
 pub use fixity::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 pub use graph::{Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
-pub use list::{LinkCountSum, List, ListExport, ListWriter};
+pub use list::{LinkCountSum, List, ListExport, ListWriter, TrendYear, trend_years};
 pub use redact::{
     CopyMismatch, MemberRules, PackageCounts, PackageError, PackageRedaction, Redaction, RedactionCounts,
     RedactionRules, WriteError,

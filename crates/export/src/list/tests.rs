@@ -2,7 +2,7 @@
 
 use archive::question::{
     Answer, CdxRow, DomainRow, Domains, ImageCapture, ImageHit, ImagePage, LinkCountRow, LinkCounts,
-    LinkCountsBody, LinkRow, LinkVersion, ListedPageRow, Status, TopRow,
+    LinkCountsBody, LinkRow, LinkVersion, ListedPageRow, Status, TopRow, TrendRow, Trends, YearCount,
 };
 use serde_json::Value;
 
@@ -212,6 +212,37 @@ fn counts(question: Question) -> Result<Answer, AskError> {
         epoch: 1,
         body: body.into(),
     })
+}
+
+#[test]
+fn trends_have_a_row_for_each_query_and_year() {
+    let trends = |_: Question| {
+        let row = |query: &str, counts: &[u64]| TrendRow {
+            query: query.to_owned(),
+            years: (2013..)
+                .zip(counts)
+                .map(|(year, count)| YearCount {
+                    year,
+                    count: *count,
+                    documents: 5,
+                })
+                .collect(),
+            ..TrendRow::default()
+        };
+        let rows = vec![row("a, b", &[2, 0]), row("c", &[1])];
+        let body = TrendsBody {
+            rows,
+            ..TrendsBody::default()
+        };
+        Ok(Answer { epoch: 1, body }.any())
+    };
+    let mut export = ListExport::new(Trends::default().into(), ExportFormat::Csv).unwrap();
+    let mut out = Vec::new();
+    while export.next(&trends, &mut out).unwrap().is_none() {}
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "query,year,matches,versions\r\n\"a, b\",2013,2,5\r\n\"a, b\",2014,0,5\r\nc,2013,1,5\r\n"
+    );
 }
 
 #[test]

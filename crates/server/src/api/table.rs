@@ -205,14 +205,17 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         method: "get",
         path: "/api/v1/trends",
         summary: "Matching versions of pages per year, and all versions of that year, for up to five queries",
-        parameters: &[Parameter {
-            required: true,
-            ..query(
-                "q",
-                Kind::Many,
-                "as for /api/v1/search; repeat it for each query to compare",
-            )
-        }],
+        parameters: &[
+            Parameter {
+                required: true,
+                ..query(
+                    "q",
+                    Kind::Many,
+                    "as for /api/v1/search; repeat it for each query to compare",
+                )
+            },
+            FORMAT,
+        ],
         serves: Serves::Answer {
             answer: "trends",
             question: |a| {

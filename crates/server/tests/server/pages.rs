@@ -355,6 +355,7 @@ async fn queries_are_compared_over_the_years() {
         "fewer than 30 versions",
         // One field more than there are queries.
         "id=\"trend-2\"",
+        "/api/v1/trends?q=example&amp;q=other&amp;format=csv",
     ] {
         assert!(body.contains(part), "{part} is not in {body}");
     }
