@@ -45,7 +45,7 @@ impl Index {
     }
 }
 
-/// Returns what leaves with the inputs, and input and offset of each removed capture.
+/// Returns the rows to remove, and input and offset of each removed capture.
 fn removal(
     writer: &Writer,
     snapshot: &Snapshot,
