@@ -7,6 +7,7 @@ mod history;
 mod linking;
 mod past_links;
 mod shown;
+mod totals;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -59,8 +60,9 @@ struct Inner {
     cut: Cut,
     totals: TotalsRow,
     inputs: Mutex<FxHashMap<InputId, Arc<LedgerRow>>>,
-    /// Computed on first use.
+    /// Computed on first use, like the next field.
     has_lines: OnceLock<bool>,
+    sums: OnceLock<Totals>,
 }
 
 impl Snapshot {
@@ -71,6 +73,7 @@ impl Snapshot {
             totals,
             inputs: Mutex::default(),
             has_lines: OnceLock::new(),
+            sums: OnceLock::new(),
         };
         Snapshot {
             inner: Arc::new(inner),
@@ -94,45 +97,6 @@ impl Snapshot {
     /// The epoch of all answers.
     pub fn epoch(&self) -> Epoch {
         self.inner.totals.epoch
-    }
-
-    /// Returns sums over the archive.
-    ///
-    /// # Errors
-    /// [`SnapshotError`] if a row could not be read; the same applies to all reads below.
-    pub fn totals(&self) -> Result<Totals, SnapshotError> {
-        let row = &self.inner.totals;
-        let mut totals = Totals {
-            epoch: row.epoch,
-            records: row.records,
-            captures: row.captures,
-            pages: row.pages,
-            links: row.links,
-            uris: row.uris,
-            domains: row.domains,
-            quarantined: row.quarantined,
-            fetch_time_ms: (row.captures > 0).then_some((row.fetch_time_ms_first, row.fetch_time_ms_last)),
-            ..Totals::default()
-        };
-        for (_, entry) in self.ledger()? {
-            totals.inputs += 1;
-            match entry.state {
-                InputState::Pending => totals.inputs_pending += 1,
-                InputState::Loading => totals.inputs_loading += 1,
-                InputState::Done => totals.inputs_done += 1,
-                InputState::Failed { .. } => totals.inputs_failed += 1,
-                InputState::TakenDown => totals.inputs_taken_down += 1,
-                // Forgotten inputs are no longer in the ledger.
-                InputState::Forgotten => {}
-            }
-            totals.captures_taken_down += entry.taken_down;
-            totals.index_lines += entry.index_lines;
-            totals.collections.push(entry.collection);
-        }
-        totals.collections.retain(|label| !label.is_empty());
-        totals.collections.sort_unstable();
-        totals.collections.dedup();
-        Ok(totals)
     }
 
     /// Returns what revisits of other URLs refer to, for a recount of the same captures.
