@@ -62,6 +62,9 @@ pub struct LinkCounts {
     /// What to count by.
     #[serde(with = "as_text")]
     pub by: LinkGrouping,
+    /// Return the first links too, at most this number. Only pages of the server ask for them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub first_links: usize,
 }
 
 /// What links are counted by.
@@ -139,6 +142,10 @@ pub struct LinkCountsBody {
     /// after it may fail them. `weft inlinks --by` counts all links, and this is the cursor of the
     /// groups that follow.
     pub next: Option<String>,
+    /// The first of the links counted, if the question asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub first_links: Vec<LinkRow>,
 }
 
 /// The number of links of one group.

@@ -369,7 +369,13 @@ fn questions_about_urls() -> Vec<Question> {
             };
             questions.push(links.clone().into());
             let by = LinkGrouping::Page;
-            questions.push(LinkCounts { links, by }.into());
+            let first_links = 2;
+            let counts = LinkCounts {
+                links,
+                by,
+                first_links,
+            };
+            questions.push(counts.into());
         }
         questions.push(
             Outlinks {

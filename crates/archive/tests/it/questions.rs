@@ -363,9 +363,17 @@ fn check_selection(
             .ask(LinkCounts {
                 links: selection.clone(),
                 by,
+                first_links: 3,
             })
             .unwrap()
             .body;
+        let first: Vec<_> = counts
+            .first_links
+            .iter()
+            .map(|row| (&row.target_key, &row.source_key, &row.anchor))
+            .collect();
+        let expected_first: Vec<_> = expected.iter().map(|row| (&row[0], &row[1], &row[2])).collect();
+        assert_eq!(first, expected_first[..expected.len().min(3)], "{by}");
         let sum: u64 = counts.rows.iter().map(|row| row.links).sum();
         assert_eq!(
             (counts.links, sum),

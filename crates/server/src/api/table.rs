@@ -439,6 +439,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Ok(Question::LinkCounts(LinkCounts {
                     links: links(a)?,
                     by: a.text("by").and_then(|by| by.parse().ok()).unwrap_or_default(),
+                    first_links: 0,
                 }))
             },
         },

@@ -279,6 +279,7 @@ async fn sum_of_parts(
     let mut question = LinkCounts {
         links: selection.question(),
         by,
+        first_links: 0,
     };
     let mut sum = LinkCountSum::default();
     let mut parts = 0;

@@ -1,5 +1,7 @@
 //! The pages: they exist, are helpful without data, and have headers that confine archived text.
 
+use std::sync::{Arc, Mutex};
+
 use archive::ErrorCode;
 use archive::question::{
     Answer, Body, CaptureKind, CdxBody, DomainsBody, ImagesBody, JobsBody, LedgerBody, PageBody,
@@ -722,8 +724,11 @@ async fn inputs_are_listed_by_state_and_failures_first() {
         state,
         ..LedgerRow::default()
     };
+    let lists = Arc::new(Mutex::new(Vec::new()));
+    let asked = Arc::clone(&lists);
     let router = router(move |question| match question {
         Question::Ledger(ledger) => {
+            asked.lock().unwrap().push(ledger.state);
             let reason = "no space".into();
             let failed = row("bad.wacz", InputState::Failed { reason });
             let rows = match ledger.state {
@@ -740,7 +745,10 @@ async fn inputs_are_listed_by_state_and_failures_first() {
     let place = |part: &str| body.find(part).unwrap_or_else(|| panic!("no {part}: {body}"));
     assert!(place("id=\"failed\"") < place("bad.wacz"), "{body}");
     assert!(place("bad.wacz") < place("all.warc.gz"), "{body}");
+    let take = || std::mem::take(&mut *lists.lock().unwrap());
+    assert_eq!(take(), [None, Some(LedgerState::Failed)]);
     let body = get(&router, "/loads?state=failed").await.body;
+    assert_eq!(take(), [Some(LedgerState::Failed)]);
     assert!(
         !body.contains("all.warc.gz") && !body.contains("id=\"failed\""),
         "{body}"
@@ -804,6 +812,8 @@ async fn a_page_begins_with_the_archived_page() {
             }
             Ok(answer)
         }
+        // The counts come with the first links, so that links are read once.
+        Question::Inlinks(_) => Err(error(ErrorCode::Unavailable)),
         other => sample(other),
     });
     let body = get(&router, "/page?url=http://example.com/").await.body;

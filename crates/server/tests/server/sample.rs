@@ -83,6 +83,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                 links: 3,
                 total: Some(1),
                 next: next(),
+                first_links: Vec::new(),
             }),
         ),
         (
@@ -516,7 +517,7 @@ fn calendar() -> CalendarBody {
     }
 }
 
-fn link() -> LinkRow {
+pub(crate) fn link() -> LinkRow {
     LinkRow {
         source_key: "com,example)/".into(),
         source_url: "http://example.com/".into(),
