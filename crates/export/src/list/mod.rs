@@ -314,11 +314,7 @@ fn put(writer: &mut ListWriter, body: Body, out: &mut dyn Write) -> Result<Optio
         }
         Body::ListedPages(ListedPagesBody { rows, problems, next }) => match problems.first() {
             // The file would lack pages and not say so.
-            Some(problem) => Err(AskError::unavailable(format!(
-                "{} {} line {}: {}",
-                problem.package, problem.list, problem.line, problem.what
-            ))
-            .into()),
+            Some(problem) => Err(AskError::unavailable(problem).into()),
             None => writer.rows(&rows, out).map(|()| next),
         },
         _ => Err(AskError::internal("the answer is not a list").into()),
