@@ -145,7 +145,9 @@ mod tests {
             ("onreadydom:http://a.org/", "other"),
             ("", "other"),
         ] {
-            assert_eq!(AttachmentKind::of(url).name(), kind, "{url}");
+            let found = AttachmentKind::of(url);
+            assert_eq!(found.name(), kind, "{url}");
+            assert_eq!(serde_json::to_value(found).unwrap(), kind, "{url}");
         }
     }
 
