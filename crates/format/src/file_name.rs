@@ -50,16 +50,27 @@ pub fn name_bytes(text: &str) -> Vec<u8> {
 }
 
 /// Returns the last part of a path or URL. The query of an http or https URL is removed, because it
-/// may be a signature.
+/// may be a signature. Indexes made on Windows name files by absolute paths with backslashes.
 pub fn base_name(name: &str) -> &str {
     let is_web = name.starts_with("http://") || name.starts_with("https://");
     let path = match name.split_once('?') {
         Some((path, _)) if is_web => path,
         _ => name,
     };
-    match path.rsplit_once('/') {
+    let is_windows = is_windows_path(path);
+    match path.rsplit_once(|mark| mark == '/' || is_windows && mark == '\\') {
         Some((_, base)) if !base.is_empty() => base,
         _ => path,
+    }
+}
+
+/// Returns whether a path is an absolute one of Windows, of a drive (`C:\x`) or a share
+/// (`\\host\share\x`).
+fn is_windows_path(path: &str) -> bool {
+    match path.as_bytes() {
+        [drive, b':', b'\\', ..] => drive.is_ascii_alphabetic(),
+        [b'\\', b'\\', ..] => true,
+        _ => false,
     }
 }
 
@@ -120,6 +131,12 @@ mod tests {
             ("s3://bucket/crawls/a b?.warc", "a b?.warc"),
             ("https://example.org/x/iana.warc.gz?sig=a/b", "iana.warc.gz"),
             ("crawls/", "crawls/"),
+            (r"C:\crawls\2014\iana.warc.gz", "iana.warc.gz"),
+            (r"c:\crawls/x.wacz#archive/iana.warc.gz", "iana.warc.gz"),
+            (r"\\host\crawls\iana.warc.gz", "iana.warc.gz"),
+            // Elsewhere a backslash is a character of a name.
+            (r"crawls/a\b.warc.gz", r"a\b.warc.gz"),
+            (r"1:\b.warc.gz", r"1:\b.warc.gz"),
         ] {
             assert_eq!(base_name(name), base, "{name}");
         }
