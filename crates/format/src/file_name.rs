@@ -58,7 +58,7 @@ pub fn base_name(name: &str) -> &str {
         _ => name,
     };
     let is_windows = is_windows_path(path);
-    match path.rsplit_once(|mark| mark == '/' || is_windows && mark == '\\') {
+    match path.rsplit_once(|mark: char| mark == '/' || is_windows && mark == '\\') {
         Some((_, base)) if !base.is_empty() => base,
         _ => path,
     }
