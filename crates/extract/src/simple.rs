@@ -145,7 +145,8 @@ pub(crate) fn has_other_scheme(reference: &str) -> bool {
         && !scheme.eq_ignore_ascii_case("https")
 }
 
-/// Returns whether the host of a reference may exist ([`urlkey::may_be_host`]). True if it has none.
+/// Returns whether the host of a reference may exist ([`urlkey::may_be_host`]). A reference without
+/// a host returns true.
 pub(crate) fn may_have_host(reference: &str) -> bool {
     // The URL parser removes these anywhere.
     const SKIPPED: [char; 3] = ['\t', '\n', '\r'];
@@ -164,7 +165,7 @@ pub(crate) fn may_have_host(reference: &str) -> bool {
 }
 
 /// Returns the text from the authority on, as the URL parser finds it in a reference of http or
-/// https. `None` if there is none.
+/// https. Returns `None` without an authority.
 fn authority_of(reference: &str) -> Option<&str> {
     let is_slash = |c: char| c == '/' || c == '\\';
     let without = |scheme: &str| {

@@ -99,7 +99,7 @@ impl ArchiveClient {
         asked.await?
     }
 
-    /// Asks questions whose answers are shown together: `ask` asks them, and returns their answers.
+    /// Calls `ask`, which asks questions whose answers are shown together and returns the answers.
     /// The answers come from one epoch if that succeeds within [`TOGETHER_TRIES`] attempts. While a
     /// load commits epochs quickly, the answers of the last attempt are returned.
     pub(crate) async fn ask_together<T, F>(&self, ask: F) -> Result<T, Failure>

@@ -97,7 +97,7 @@ pub struct ListedPagesProblem {
 }
 
 impl fmt::Display for ListedPagesProblem {
-    /// Writes package, list and line, as far as they are known, and the problem.
+    /// Writes package, list and line, without those that are unknown, and the problem.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.package)?;
         if !self.list.is_empty() {

@@ -293,7 +293,7 @@ fn lines_of_the_last_second_are_shown() {
     assert!(found[0].index_only && found[0].input_name == "x.warc.gz");
 }
 
-/// Sums are kept with a snapshot, so each one must have those of its own epoch.
+/// A snapshot keeps its sums, so a later takedown must not change them.
 #[test]
 fn attachments_and_lines_are_counted_apart() {
     let dir = tempfile::tempdir().unwrap();
