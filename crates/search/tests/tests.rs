@@ -3,6 +3,8 @@
 mod answers;
 mod crash;
 mod forms;
+mod match_model;
+mod matches;
 mod model;
 mod replaced;
 mod suggest;

@@ -7,6 +7,8 @@ use extract::{Capture, CaptureKind, LinkScope, Page};
 use index::{Batch, CaptureRow, Index, InputId, LedgerRow, Selector, TakedownRequest};
 use search::Query;
 
+mod matches;
+
 fn page(path: &str, time: u64, alts: &[&str]) -> Capture {
     let image = |alt: &&str| Image {
         url: format!("http://h.org/{alt}.png"),
