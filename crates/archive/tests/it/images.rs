@@ -18,7 +18,7 @@ use crate::data::{self, load};
 
 /// Describes images whose bytes are a hash in hexadecimal digits.
 #[derive(Debug)]
-struct Reader;
+pub(crate) struct Reader;
 
 impl DocumentReader for Reader {
     fn read(&self, _: DocumentFormat, _: &[u8]) -> Result<DocumentText, DocumentFailure> {
