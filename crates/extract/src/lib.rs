@@ -53,7 +53,7 @@ pub use exchange::{Belonging, ExchangeNames, RequestFacts, answer_names, is_answ
 pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, Original, Page, RefersTo, Shortfall};
 pub use header::{HeaderFacts, derived_from, header_facts, named_url_key, web_target};
 pub use html::{TEXT_BYTES_MAX, title};
-pub use images::{IMAGES_MAX, Image, stored_images, visible_text};
+pub use images::{IMAGES_MAX, Image, stored_image_lines, stored_images, visible_text};
 pub use index_line::IndexLine;
 pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX, LinkScope};
 pub use payload::PayloadReader;
