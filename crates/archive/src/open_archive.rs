@@ -31,6 +31,11 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// then still in memory or in the cache, and the index of images need not be rebuilt at the end.
 const IMAGES_EPOCHS: u64 = 256;
 
+/// Returns advice for a damaged search index in a folder.
+pub(crate) fn remake_advice(folder: &str) -> String {
+    format!("remove {folder} while no process has the archive open; the next search rebuilds it")
+}
+
 /// The open files and services from which questions are answered and to which loads write.
 pub(crate) struct OpenArchive {
     pub(crate) files: Files,
@@ -256,12 +261,9 @@ impl OpenArchive {
         self.files.dir().join("search").display().to_string()
     }
 
-    /// Returns advice for a damaged search index.
-    pub(crate) fn remake_search(&self) -> String {
-        format!(
-            "remove {} while no process has the archive open; the next search rebuilds it",
-            self.search_folder()
-        )
+    /// Returns the folder of the index of images, for messages.
+    pub(crate) fn images_folder(&self) -> String {
+        self.files.images().display().to_string()
     }
 
     pub(crate) fn feed_search(

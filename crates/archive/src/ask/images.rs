@@ -82,7 +82,7 @@ fn matching(basis: &Basis<'_>, visible: &VisibleSnapshot<'_>, query: &Query) -> 
             .map(|image| -> Arc<str> { Arc::from(images::words(image)) })
     };
     let found = open.images.search(query, filter, &words_of);
-    found.map_err(|error| damaged(open, &error))
+    found.map_err(|error| damaged(&open.images_folder(), &error))
 }
 
 /// Returns the result for an image on a page.

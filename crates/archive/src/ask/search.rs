@@ -8,7 +8,7 @@ use super::basis::Basis;
 use super::visible_snapshot::VisibleSnapshot;
 use super::{attachments, cdx, cursor};
 use crate::AskError;
-use crate::open_archive::OpenArchive;
+use crate::open_archive::remake_advice;
 use crate::question::{SearchBody, SearchHit, SearchQuestion};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
@@ -78,17 +78,16 @@ fn found_with_texts(
         inlinks.ok().flatten().map(index::inlinks_bucket)
     };
     let found = open.search.search_as_of(query, filter, text_of, &inlinks_at);
-    found.map_err(|error| damaged(open, &error))
+    found.map_err(|error| damaged(&open.search_folder(), &error))
 }
 
-/// Returns the error for a search index that cannot be read.
-pub(super) fn damaged(open: &OpenArchive, error: &SearchError) -> AskError {
+/// Returns the error for a search index that cannot be read, in a folder.
+pub(super) fn damaged(folder: &str, error: &SearchError) -> AskError {
     // The log has the message of the search engine.
-    tracing::error!(%error, folder = %open.search_folder(), "the search index cannot be read");
+    tracing::error!(%error, folder, "the search index cannot be read");
     AskError::internal(format!(
-        "the search index cannot be read: {} may be damaged (`weft verify` checks it): {}",
-        open.search_folder(),
-        open.remake_search()
+        "the search index cannot be read: {folder} may be damaged (`weft verify` checks it): {}",
+        remake_advice(folder)
     ))
 }
 

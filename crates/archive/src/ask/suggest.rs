@@ -9,7 +9,7 @@ pub(super) fn suggest(basis: &Basis<'_>, question: &Suggest) -> Result<Suggestio
     let Basis { open, filter, .. } = basis;
     open.freshen_search().map_err(AskError::internal)?;
     let found = open.search.suggest(&question.text, question.limit, filter);
-    let found = found.map_err(|error| damaged(open, &error))?;
+    let found = found.map_err(|error| damaged(&open.search_folder(), &error))?;
     let rows = found.rows.into_iter().map(|row| SuggestionRow {
         text: row.text,
         word: row.word,

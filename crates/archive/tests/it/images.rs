@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use access::Groups;
 use archive::question::{
-    ImageHit, ImagesBody, ImagesQuestion, LoadRequest, Purge, SearchQuestion, TakeDown, TakedownSelector,
-    ThumbnailQuestion,
+    Check, DamageRow, ImageHit, ImagesBody, ImagesQuestion, LoadRequest, Purge, SearchQuestion, TakeDown,
+    TakedownSelector, ThumbnailQuestion,
 };
 use archive::{
     Archive, DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, ErrorCode,
@@ -238,6 +238,56 @@ fn the_order_of_loading_changes_no_answer() {
     drop(archive);
     std::fs::remove_dir_all(dir.path().join("archive/images")).unwrap();
     assert_eq!(answers(&own(&dir.path().join("archive"))), expected);
+}
+
+/// Returns what a check finds of the index of images.
+fn damages(archive: &Archive) -> Vec<DamageRow> {
+    let checked = archive.ask(Check {}).unwrap().body;
+    assert!(checked.notes.is_empty(), "{:?}", checked.notes);
+    checked.damages
+}
+
+#[test]
+fn a_check_finds_an_index_of_images_that_lacks_some_or_is_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("archive");
+    let archive = loaded(&home, &inputs_in(dir.path()));
+    assert!(!ask(&archive, of_words("gull")).hits.is_empty());
+    assert_eq!(damages(&archive), []);
+    let status = crate::data::status(&archive);
+    drop(archive);
+    // The index of images has the newest epoch, but no image.
+    let images = search::SearchIndex::open(&home.join("images"), search::Settings::default()).unwrap();
+    images.clear().unwrap();
+    images.apply(status.search_epoch, []).unwrap();
+    images.flush().unwrap();
+    drop(images);
+    let archive = own(&home);
+    let found = damages(&archive);
+    assert_eq!((found.len(), found[0].part.as_str()), (1, "index of images"));
+    assert!(
+        found[0].found.starts_with("no document for the page "),
+        "{found:?}"
+    );
+    assert!(found[0].advice.contains("images while"), "{found:?}");
+    drop(archive);
+    // It is made again if it is removed. Then a byte of its rows changes.
+    std::fs::remove_dir_all(home.join("images")).unwrap();
+    let archive = own(&home);
+    assert_eq!(damages(&archive), []);
+    drop(archive);
+    let files = std::fs::read_dir(home.join("images")).unwrap();
+    let rows = files
+        .map(|file| file.unwrap().path())
+        .find(|path| path.extension().is_some_and(|end| end == "store"))
+        .unwrap();
+    let mut bytes = std::fs::read(&rows).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    std::fs::write(&rows, bytes).unwrap();
+    let found = damages(&own(&home));
+    assert_eq!((found.len(), found[0].part.as_str()), (1, "index of images"));
+    assert!(found[0].found.contains("checksum"), "{found:?}");
 }
 
 #[test]
