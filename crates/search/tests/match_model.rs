@@ -176,7 +176,7 @@ impl ModelQuery {
     /// Makes a query of one to five parts. `sites` are values of `site:`.
     pub(crate) fn random(below: &mut Below<'_>, sites: &[&'static str]) -> ModelQuery {
         let (mut texts, mut parts) = (Vec::new(), Vec::new());
-        // Function words beside alternatives only are not part of the model.
+        // The model does not cover function words in queries with alternatives.
         let takes_or = below(3) == 0;
         for _ in 0..1 + below(5) {
             let (text, more) = match below(20) {
