@@ -54,7 +54,7 @@ pub use crash::{CRASH_POINTS, POSTING_CRASH_POINTS};
 pub use cut::Cut;
 pub use error::{AskError, ErrorCode, OpenError};
 pub use extract::{
-    DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, ImageFacts, Thumbnail,
+    DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Exif, ImageFacts, Thumbnail,
 };
 pub use from_facts::{FactInput, FactsImport, ImportLine, ImportLineError};
 pub use index::{QuarantineEntry, TakedownRules, refusal};

@@ -12,6 +12,8 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Rgba};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
+use crate::image_exif;
+
 /// Width and height of a thumbnail are at most this, in pixels.
 const THUMBNAIL_PIXELS_MAX: u32 = 240;
 
@@ -48,7 +50,7 @@ pub(crate) enum ImageError {
     Empty,
 }
 
-/// Returns size and hash of an image. The hash is missing if the image cannot be decoded: its
+/// Returns size, hash and EXIF data of an image. The hash is missing if the image cannot be decoded: its
 /// format has no decoder here, or it is damaged behind its header.
 ///
 /// # Errors
@@ -60,6 +62,7 @@ pub(crate) fn describe(bytes: &[u8]) -> Result<ImageFacts, ImageError> {
         width,
         height,
         hash: image.and_then(|image| perceptual_hash(&image)),
+        exif: image_exif::read(bytes),
     })
 }
 

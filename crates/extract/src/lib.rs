@@ -46,8 +46,8 @@ pub use attachment::AttachmentKind;
 pub use charset::document_encoding;
 pub use digest::{EMPTY_DIGESTS, declared as declared_digest};
 pub use document::{
-    DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents, ImageFacts,
-    Thumbnail,
+    DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents, Exif,
+    ImageFacts, Thumbnail,
 };
 pub use exchange::{Belonging, ExchangeNames, RequestFacts, answer_names, is_answer};
 pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, Original, Page, RefersTo, Shortfall};

@@ -27,7 +27,7 @@ pub enum Table {
 ///
 /// Columns are only ever added, at the end and nullable. Older tables get them too, and older rows
 /// have no value in them.
-static CAPTURES: [Field; 40] = [
+static CAPTURES: [Field; 43] = [
     Field::new("url_surtkey", Kind::Text)
         .sorted()
         .looked_up()
@@ -71,6 +71,9 @@ static CAPTURES: [Field; 40] = [
     Field::new("image_size", Kind::Long).nullable(),
     Field::new("image_p_hash", Kind::Text).many().nullable(),
     Field::new("links_images", Kind::Text).many().nullable(),
+    Field::new("exif_time", Kind::Text).many().nullable(),
+    Field::new("exif_location", Kind::Text).many().nullable(),
+    Field::new("exif_version", Kind::Text).nullable(),
 ];
 
 static LINKS: [Field; 16] = [
@@ -348,6 +351,10 @@ fn add_images(capture: &Capture, row: &mut Row<'_>) {
     let shown = capture.page.as_ref().map(|page| stored_images(&page.text));
     let addresses: Vec<String> = shown.into_iter().flatten().map(|image| image.url).collect();
     row.text_if_any(&addresses.join("\n"));
+    let exif = file.and_then(|file| file.exif).unwrap_or_default();
+    for text in [exif.time_text(), exif.location_text(), exif.version_text()] {
+        row.text_if_any(&text.unwrap_or_default());
+    }
 }
 
 /// A row of a table, by the names of its columns. A column that the table lacks has no value.

@@ -131,6 +131,7 @@ fn a_row_says_what_the_capture_says() {
         &captures[1],
         r#"{"collection":"news","content_charset":"windows-1252","content_digest":"D6","content_languages":"en",
         "content_mime_detected":"text/html","content_mime_type":"text/html","content_truncated":"length","epoch":5,
+        "exif_location":null,"exif_time":null,"exif_version":null,
         "fetch_status":200,"fetch_time":1400000000129000,"image_height":null,"image_p_hash":null,"image_size":null,
         "image_width":null,"input_digest":"sha256:00","input_id":2,"is_document":false,"is_page":true,
         "kind":"response","links_dropped":3,"links_images":null,"method":"POST","redirects_to_itself":false,
@@ -180,7 +181,7 @@ fn images_are_in_the_rows_of_their_files_and_of_their_pages() {
     file.page = None;
     file.mime = "image/png".to_owned();
     file.document = Some(Box::new(Page {
-        text: "640x480 0123456789abcdef".to_owned(),
+        text: "640x480 0123456789abcdef\ntaken 2012-05-06T07:08:09 at 57.050000,9.920000".to_owned(),
         ..Page::default()
     }));
     // A text that reads like the size of an image.
@@ -198,14 +199,20 @@ fn images_are_in_the_rows_of_their_files_and_of_their_pages() {
         "image_size",
         "image_p_hash",
         "links_images",
+        "exif_time",
+        "exif_location",
+        "exif_version",
     ];
     let cells = |row: usize| serde_json::Value::from(names.map(|name| captures[row][name].clone()).to_vec());
     expect(
         &cells(0),
-        r#"[null, null, null, null, "http://a.org/boat.png\nhttp://b.org/gull.png"]"#,
+        r#"[null, null, null, null, "http://a.org/boat.png\nhttp://b.org/gull.png", null, null, null]"#,
     );
-    expect(&cells(1), r#"[640, 480, 307200, "0123456789abcdef", null]"#);
-    expect(&cells(2), "[null, null, null, null, null]");
+    expect(
+        &cells(1),
+        r#"[640, 480, 307200, "0123456789abcdef", null, "2012-05-06T07:08:09", "57.050000,9.920000", null]"#,
+    );
+    expect(&cells(2), "[null, null, null, null, null, null, null, null]");
     let texts = read(root.path(), Table::Texts);
     assert_eq!(texts.len(), 1);
     assert_eq!(texts[0]["text"], "Text 2");
@@ -343,6 +350,9 @@ fn tables_of_an_older_program_get_the_columns_that_were_added() {
         ("image_size", "long"),
         ("image_p_hash", "string"),
         ("links_images", "string"),
+        ("exif_time", "string"),
+        ("exif_location", "string"),
+        ("exif_version", "string"),
     ] {
         let column = format!(
             ",{{\\\"metadata\\\":{{}},\\\"name\\\":\\\"{name}\\\",\\\"nullable\\\":true,\\\"type\\\":\\\"{kind}\\\"}}"

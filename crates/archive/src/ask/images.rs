@@ -143,8 +143,7 @@ fn file_of(
             url: version.url,
             fetch_time: format::date::iso(version.fetch_time_ms),
             mime: version.mime,
-            hash: hash_of(facts),
-            ..ImageCapture::default()
+            ..described(facts)
         };
         return Ok(Some((capture, facts)));
     }
@@ -169,7 +168,7 @@ fn image_file(visible: &VisibleSnapshot<'_>, hit: Hit) -> Result<ImageHit, AskEr
             since: Some(format::date::iso(version.since_ms)),
             until: version.ended_ms().map(format::date::iso),
             mime: hit.mime,
-            hash: hash_of(facts),
+            ..described(facts)
         }),
         url: hit.url,
         score: hit.score,
@@ -177,6 +176,15 @@ fn image_file(visible: &VisibleSnapshot<'_>, hit: Hit) -> Result<ImageHit, AskEr
     })
 }
 
-fn hash_of(facts: Option<ImageFacts>) -> Option<String> {
-    facts?.hash.map(|hash| format!("{hash:016x}"))
+/// Returns what is known of a file from its bytes.
+fn described(facts: Option<ImageFacts>) -> ImageCapture {
+    let exif = facts.and_then(|facts| facts.exif);
+    ImageCapture {
+        hash: facts
+            .and_then(|facts| facts.hash)
+            .map(|hash| format!("{hash:016x}")),
+        exif_time: exif.and_then(|exif| exif.time_text()),
+        exif_location: exif.and_then(|exif| exif.location_text()),
+        ..ImageCapture::default()
+    }
 }

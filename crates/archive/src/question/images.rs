@@ -122,6 +122,13 @@ pub struct ImageCapture {
     /// Perceptual hash: 16 hexadecimal digits. Absent if it was not computed.
     #[schemars(example = &"0123456789abcdef")]
     pub hash: Option<String>,
+    /// When the picture was taken, in the time of the camera (ISO 8601 without a time zone). Known in
+    /// archives with `--documents exif`, like `exif_location`.
+    #[schemars(example = &"2012-05-06T07:08:09")]
+    pub exif_time: Option<String>,
+    /// Where it was taken: latitude and longitude in degrees.
+    #[schemars(example = &"57.050000,9.920000")]
+    pub exif_location: Option<String>,
 }
 
 /// Asks for a small copy of a captured image.

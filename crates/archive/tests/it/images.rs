@@ -9,7 +9,7 @@ use archive::question::{
     TakedownSelector, ThumbnailQuestion,
 };
 use archive::{
-    Archive, DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, ErrorCode,
+    Archive, DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, ErrorCode, Exif,
     ImageFacts, OpenSettings, Thumbnail,
 };
 use inputs::LoadInput;
@@ -32,6 +32,11 @@ impl DocumentReader for Reader {
                 width: 640,
                 height: 480,
                 hash: Some(hash),
+                exif: Some(Exif {
+                    time: Some(20_120_506_070_809),
+                    location: Some((57_050_000, 9_920_000)),
+                    version: Some(231),
+                }),
             }),
             Err(error) => Err(DocumentFailure::Unreadable(error.to_string())),
         }
@@ -47,9 +52,13 @@ impl DocumentReader for Reader {
 }
 
 fn own(dir: &Path) -> Archive {
+    own_with(dir, DocumentScope::Images)
+}
+
+fn own_with(dir: &Path, documents: DocumentScope) -> Archive {
     let mut settings = OpenSettings::default();
     (settings.create, settings.own) = (true, true);
-    settings.documents = Some(DocumentScope::Images);
+    settings.documents = Some(documents);
     settings.document_reader = Some(Arc::new(Reader));
     Archive::open(dir, settings).unwrap()
 }
@@ -109,14 +118,18 @@ fn inputs_in(dir: &Path) -> Vec<LoadInput> {
 /// Loads each input by itself.
 fn loaded(dir: &Path, inputs: &[LoadInput]) -> Archive {
     let archive = own(dir);
+    load_all(&archive, inputs);
+    archive
+}
+
+fn load_all(archive: &Archive, inputs: &[LoadInput]) {
     for input in inputs {
         let request = LoadRequest {
             inputs: vec![input.clone()],
             ..LoadRequest::default()
         };
-        load(&archive, &request);
+        load(archive, &request);
     }
-    archive
 }
 
 fn ask(archive: &Archive, question: ImagesQuestion) -> ImagesBody {
@@ -325,6 +338,33 @@ fn the_same_picture_is_found_over_addresses_and_times() {
     ] {
         let refused = archive.ask(like(hash)).unwrap_err();
         assert_eq!(refused.code, ErrorCode::BadRequest, "{hash}");
+    }
+}
+
+#[test]
+fn time_and_place_are_known_only_if_they_are_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let inputs = inputs_in(dir.path());
+    for (documents, time, place) in [
+        (DocumentScope::Images, None, None),
+        (
+            DocumentScope::Exif,
+            Some("2012-05-06T07:08:09"),
+            Some("57.050000,9.920000"),
+        ),
+    ] {
+        let archive = own_with(&dir.path().join(documents.name()), documents);
+        load_all(&archive, &inputs);
+        let of_page = ask(&archive, of_words("red")).hits.remove(0);
+        let of_hash = ask(&archive, like("00000000000000ff")).hits.remove(0);
+        for hit in [of_page, of_hash] {
+            assert_eq!((hit.width, hit.height), (Some(640), Some(480)));
+            let capture = hit.capture.unwrap();
+            assert_eq!(
+                (capture.exif_time.as_deref(), capture.exif_location.as_deref()),
+                (time, place)
+            );
+        }
     }
 }
 

@@ -299,7 +299,7 @@ fn archive(
 ) -> Archive {
     let mut settings = OpenSettings::default();
     (settings.create, settings.own) = (true, true);
-    settings.documents = Some(DocumentScope::Images);
+    settings.documents = Some(DocumentScope::Exif);
     settings.document_reader = Some(Arc::new(Reader));
     settings.vectors = vectors;
     let archive = Archive::open(&root.join(name), settings).unwrap();

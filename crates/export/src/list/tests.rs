@@ -105,6 +105,8 @@ fn columns_lead_to_fields() {
             until: Some(text()),
             mime: text(),
             hash: Some(text()),
+            exif_time: Some(text()),
+            exif_location: Some(text()),
         }),
         ..ImageHit::default()
     };

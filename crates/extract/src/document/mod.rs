@@ -10,12 +10,14 @@
 //!   ([`DocumentFailure::is_temporary`]).
 //! - A capture whose text cannot be read is a document without text, with the reason.
 
+mod exif;
 mod feed;
 mod format;
 mod image;
 mod json_feed;
 mod plain;
 
+pub use exif::Exif;
 pub use format::DocumentFormat;
 pub use image::{ImageFacts, Thumbnail};
 
@@ -43,6 +45,8 @@ pub enum DocumentScope {
     All,
     /// Images as well: their size and what they look like.
     Images,
+    /// Time and place of images as well.
+    Exif,
 }
 
 impl DocumentScope {
@@ -53,6 +57,7 @@ impl DocumentScope {
             DocumentScope::Text => "text",
             DocumentScope::All => "all",
             DocumentScope::Images => "images",
+            DocumentScope::Exif => "exif",
         }
     }
 }
@@ -89,8 +94,8 @@ pub trait DocumentReader: fmt::Debug + Send + Sync {
     /// [`DocumentFailure`].
     fn read(&self, format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure>;
 
-    /// Returns size and perceptual hash of an image. The same bytes give the same answer, unless
-    /// the failure says otherwise.
+    /// Returns size, perceptual hash and EXIF data of an image. The same bytes give the same
+    /// answer, unless the failure says otherwise.
     ///
     /// # Errors
     /// [`DocumentFailure`].
@@ -243,7 +248,9 @@ fn read_with_reader(
 fn describe(bytes: &[u8], documents: &Documents) -> (Page, Option<warc::Defect>) {
     let found = reader_of(documents).and_then(|reader| reader.describe(bytes));
     match found {
-        Ok(facts) => {
+        Ok(mut facts) => {
+            // Places where people were are kept only if they are asked for.
+            facts.exif = facts.exif.filter(|_| documents.scope == DocumentScope::Exif);
             let page = Page {
                 text: facts.to_string(),
                 ..Page::default()

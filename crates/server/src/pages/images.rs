@@ -220,6 +220,12 @@ fn facts(hit: &ImageHit) -> Vec<Markup> {
             (Some(since), None) => html! { "since " (parts::date(since)) },
             (None, _) => parts::date(&capture.fetch_time),
         });
+        let exif = [("taken", &capture.exif_time), ("at", &capture.exif_location)];
+        for (name, value) in exif {
+            if let Some(value) = value {
+                facts.push(html! { (name) " " (value) });
+            }
+        }
     }
     facts
 }

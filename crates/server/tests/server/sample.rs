@@ -756,6 +756,8 @@ fn images() -> ImagesBody {
         until: until.map(str::to_owned),
         mime: "image/jpeg".into(),
         hash: Some("0123456789abcdef".into()),
+        exif_time: Some("2012-05-06T07:08:09".into()),
+        exif_location: Some("57.050000,9.920000".into()),
     };
     let page = ImagePage {
         url_key: "com,example)/".into(),
