@@ -22,6 +22,7 @@ mod elements;
 mod html;
 mod instruction;
 mod markup;
+pub mod origin;
 mod plain;
 mod prolog;
 mod references;

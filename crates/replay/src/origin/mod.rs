@@ -1,0 +1,54 @@
+//! Archived sites in origins of their own: the host names that stand for them, and the scripts that
+//! keep their documents in the archive.
+//!
+//! `https://www.example.com` at a time is `https--www-example-com.20140126200624.replay.localhost`.
+//! A browser gives it storage, cookies and an address of its own, so documents need no rewriting. A
+//! service worker of that origin ([`WORKER`]) answers all requests of its documents. It does not
+//! see everything: [`HEAD`] runs before the scripts of each document, and does the rest.
+//!
+//! Invariants:
+//! - A label stands for one site only. A site without such a label gets a digest.
+//! - The path and query of an address are those of the captured URL, byte for byte.
+
+mod host;
+mod origins;
+mod site;
+
+pub use host::{OriginHost, parse_host};
+pub use origins::Origins;
+#[cfg(test)]
+pub(crate) use origins::policy_tag;
+pub use site::{Label, Site};
+
+/// The service worker. The server puts a line before it that sets `SITE`.
+pub const WORKER: &str = include_str!("../../assets/origin/worker.js");
+
+/// The script at the head of every document.
+pub const HEAD: &str = include_str!("../../assets/origin/head.js");
+
+/// The script of the page that installs [`WORKER`].
+pub const INSTALL: &str = include_str!("../../assets/origin/install.js");
+
+/// Prefix of the paths that belong to the archive. No document of a site has such a path: its
+/// requests get no answer.
+pub const OWN_PREFIX: &str = "/__weft/";
+
+/// Path of [`HEAD`].
+pub const HEAD_PATH: &str = "/__weft/head.js";
+
+/// Path of the redirect to the address of the parameter `url`.
+pub const TO_PATH: &str = "/__weft/to";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scripts_know_the_paths_and_the_policy() {
+        assert!(WORKER.contains(&format!("startsWith(\"{OWN_PREFIX}\")")));
+        assert!(WORKER.contains("\"//web\""));
+        assert!(HEAD.contains(&format!("\"{TO_PATH}?url=\"")));
+        assert!(HEAD.contains(&format!("const FRAME = \"{}\";", crate::FRAME_NAME)));
+        assert!(HEAD.contains(&policy_tag("${here.origin}")));
+    }
+}
