@@ -173,9 +173,12 @@ impl Scope {
     }
 
     /// Returns the address that `reference` leads to, or `None` if it is not an http or https URL,
-    /// or stays in the page.
+    /// or stays in the page. For a page in an origin of its own, that is the target of a redirect.
     pub fn refer(&self, reference: &str, modifier: Modifier, role: Role) -> Option<String> {
         let (url, fragment) = self.resolve(reference)?;
+        if let Some(origins) = &self.origins {
+            return origins.redirected(&Url::parse(&format!("{url}{fragment}")).ok()?);
+        }
         let address = self.address(modifier, &url, &fragment);
         if let Some(seen) = &self.seen {
             let role = match role {

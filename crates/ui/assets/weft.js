@@ -377,22 +377,67 @@
     });
   }
 
-  // The bar of an archived page follows the reader's navigation in it. The frame has no origin, so
-  // its messages are only used as an address to show, and are accepted only from this frame.
+  // The bar of an archived page follows the reader's navigation in it. The messages of the frame are
+  // only used as an address to show, and are accepted only from this frame.
   const replay = document.querySelector("iframe.replay");
   if (replay) {
+    // The page is shown in the origin of its site. If the browser cannot do that, or the page does not
+    // arrive in time, it is shown by its path.
+    const WAIT_MS = 6000;
+    const WITHOUT = "weft-without-origins";
+    const { address, path } = replay.dataset;
+    let inOrigin = false;
+    let waiting;
+    const showByPath = () => {
+      clearTimeout(waiting);
+      inOrigin = false;
+      replay.setAttribute("sandbox", "allow-scripts allow-forms");
+      replay.src = path;
+    };
+    const wait = () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(showByPath, WAIT_MS);
+    };
+    if (address && sessionStorage.getItem(WITHOUT)) showByPath();
+    else if (address) {
+      inOrigin = true;
+      replay.setAttribute("sandbox", "allow-scripts allow-forms allow-same-origin");
+      replay.src = address;
+      wait();
+    }
     let shown;
+    const follow = async (here, title) => {
+      history.replaceState(null, "", here);
+      document.title = title || document.title;
+      const answer = await fetch(here);
+      const bar = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".replay-bar");
+      const old = document.querySelector(".replay-bar");
+      if (bar && old && shown === here) old.replaceWith(bar);
+    };
     window.addEventListener("message", (event) => {
-      if (event.source !== replay.contentWindow || !event.data || event.data.weft !== "replay") return;
-      const { url, time } = event.data;
+      if (event.source !== replay.contentWindow || !event.data) return;
+      const { weft, url, time, title } = event.data;
+      if (weft === "installing") wait();
+      if (weft === "no-origin" && inOrigin) {
+        sessionStorage.setItem(WITHOUT, "1");
+        showByPath();
+      }
+      if (weft !== "replay") return;
+      clearTimeout(waiting);
       if (typeof url !== "string" || typeof time !== "string" || !/^https?:\/\//.test(url) || !/^\d{0,17}$/.test(time)) return;
       // Without dot segments, which would lead out of /replay/.
       const plain = URL.canParse(url) ? new URL(url).href : "";
       if (!/^https?:\/\//.test(plain)) return;
-      const here = "/replay/" + (time && time + "/") + plain.replace(/#.*/, "");
+      // The origin of a site has its own time, which stays.
+      const at = inOrigin ? new URL(address).host.split(".")[1] : time;
+      const here = "/replay/" + (at && at + "/") + plain.replace(/#.*/, "");
       // The first is the page of this bar.
       shown ??= here;
-      if (here !== shown) location.assign(here);
+      if (here === shown) return;
+      if (inOrigin) {
+        shown = here;
+        follow(here, typeof title === "string" ? title : "");
+      } else location.assign(here);
     });
   }
 })();

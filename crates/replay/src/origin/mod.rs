@@ -36,6 +36,15 @@ pub const OWN_PREFIX: &str = "/__weft/";
 /// Path of [`HEAD`].
 pub const HEAD_PATH: &str = "/__weft/head.js";
 
+/// Path of the script of the page that installs the worker.
+pub const INSTALL_PATH: &str = "/__weft/install.js";
+
+/// Path of [`WORKER`].
+pub const WORKER_PATH: &str = "/__weft/worker.js";
+
+/// Path at which the worker asks for the capture of the parameter `url`.
+pub const GET_PATH: &str = "/__weft/get";
+
 /// Path of the redirect to the address of the parameter `url`.
 pub const TO_PATH: &str = "/__weft/to";
 
@@ -46,7 +55,8 @@ mod tests {
     #[test]
     fn the_scripts_know_the_paths_and_the_policy() {
         assert!(WORKER.contains(&format!("startsWith(\"{OWN_PREFIX}\")")));
-        assert!(WORKER.contains("\"//web\""));
+        assert!(WORKER.contains("\"//web\"") && WORKER.contains(&format!("\"{GET_PATH}?\"")));
+        assert!(INSTALL.contains(&format!("register(\"{WORKER_PATH}\"")));
         assert!(HEAD.contains(&format!("\"{TO_PATH}?url=\"")));
         assert!(HEAD.contains(&format!("const FRAME = \"{}\";", crate::FRAME_NAME)));
         assert!(HEAD.contains(&policy_tag("${here.origin}")));

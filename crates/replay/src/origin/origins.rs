@@ -4,7 +4,7 @@ use url::Url;
 use url::form_urlencoded::byte_serialize;
 
 use super::site::{Label, Site};
-use super::{HEAD_PATH, TO_PATH};
+use super::{GET_PATH, HEAD_PATH, TO_PATH};
 
 /// Where browsers reach archived sites at one time, and the site of a document.
 ///
@@ -27,6 +27,8 @@ pub struct Origins {
     rest: String,
     /// Origin of the document.
     own: String,
+    /// Parameters of the request for a resource, which a redirect repeats. `None` for a frame.
+    resource: Option<String>,
 }
 
 impl Origins {
@@ -38,6 +40,16 @@ impl Origins {
             scheme: scheme.to_owned(),
             own: format!("{scheme}://{}{rest}", label.text()),
             rest,
+            resource: None,
+        }
+    }
+
+    /// Returns the addresses for redirects of a resource, with these parameters of its request.
+    #[must_use]
+    pub fn of_resource(self, parameters: String) -> Origins {
+        Origins {
+            resource: Some(parameters),
+            ..self
         }
     }
 
@@ -62,6 +74,18 @@ impl Origins {
         }
     }
 
+    /// Returns the address that a redirect to `url` leads to: for a frame that of its site, for a
+    /// resource the request of the worker for it.
+    pub(crate) fn redirected(&self, url: &Url) -> Option<String> {
+        let Some(parameters) = &self.resource else {
+            return self.reference(url);
+        };
+        let mut url = url.clone();
+        url.set_fragment(None);
+        let url: String = byte_serialize(url.as_str().as_bytes()).collect();
+        Some(format!("{}{GET_PATH}?{parameters}&url={url}", self.others()))
+    }
+
     /// Returns the origin that answers for other sites.
     pub fn others(&self) -> String {
         self.origin_of(&Label::Others.text())
@@ -73,7 +97,7 @@ impl Origins {
 
     /// Returns the element that runs [`HEAD`](super::HEAD) in a document that was captured at
     /// `time` from `url`, with more attributes before its own.
-    pub(crate) fn head_tag(&self, attributes: &str, url: &str, time: &str) -> String {
+    pub fn head_tag(&self, attributes: &str, url: &str, time: &str) -> String {
         format!(
             "<script{attributes} src=\"{}{HEAD_PATH}\" data-url=\"{}\" data-time=\"{}\"></script>",
             self.own,
@@ -133,6 +157,16 @@ mod tests {
             );
         }
         assert_eq!(address("mailto:a@b.example"), None);
+        let resource = origins.clone().of_resource("for=image".to_owned());
+        for (origins, expected) in [
+            (&origins, format!("https://http--b-example.{rest}/c?d#e")),
+            (
+                &resource,
+                format!("https://web.{rest}/__weft/get?for=image&url=http%3A%2F%2Fb.example%2Fc%3Fd"),
+            ),
+        ] {
+            assert_eq!(origins.redirected(&url("http://b.example/c?d#e")), Some(expected));
+        }
         let long = url("http://a_b.example/c?d=e&f");
         assert_eq!(
             origins.reference(&long),

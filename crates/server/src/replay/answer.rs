@@ -54,7 +54,7 @@ pub(super) async fn respond(
     let Ok(url) = Url::parse(&capture.url) else {
         return Err(Failure::not_found(format!("{} is not a web URL", capture.url)));
     };
-    let scope = Scope::new(&capture.timestamp, url).with_key(request.key);
+    let scope = request.scope(Scope::new(&capture.timestamp, url));
     let part = part_of(&opened);
     let shown = ContentForm::of(request.modifier(), &fields, &record.capture);
     let mut response = content::answer(state, request, &record, opened, scope.clone(), shown).await?;

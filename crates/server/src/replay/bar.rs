@@ -6,7 +6,7 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use maud::{Markup, html};
-use replay::{Address, Modifier};
+use replay::{Address, Modifier, Scripts};
 use ui::{Frame, Section};
 use url::Url;
 
@@ -16,6 +16,7 @@ use crate::link::{self, At};
 use crate::pages::{Html, PageFailure, calendar, parts};
 use crate::present;
 use crate::query::Query;
+use crate::replay_origin::SiteAddress;
 use crate::sandbox;
 use crate::state::{Context, State};
 
@@ -50,6 +51,12 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
     };
     let calendar = state.archive.ask(calendar).await?.body;
     let origin = replay.origin(request.headers());
+    // A site keeps its origin, and what it stored there, while the reader follows its links.
+    let time = match address.time.len() {
+        14.. => &address.time,
+        _ => &found.capture.timestamp,
+    };
+    let site = replay.site_address(request.headers(), &found.capture.url, time);
     let exact = Address {
         key: replay.key.clone(),
         time: found.capture.timestamp.clone(),
@@ -70,9 +77,22 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
     };
     let content = html! {
         (bar(&state, &page, &calendar, (&found.capture, &exact)))
-        (frame::element(&format!("{origin}{exact}"), "Archived page", replay.scripts()))
+        (frame_of(site.as_ref(), &format!("{origin}{exact}"), replay.scripts()))
     };
-    Ok(Html::ok(shown.around(content)).with_frames_of(&origin))
+    let sources = match &site {
+        Some(site) => format!("{origin} {}", site.origins),
+        None => origin,
+    };
+    Ok(Html::ok(shown.around(content)).with_frames_of(&sources))
+}
+
+/// Returns the frame of the page: in the origin of its site, if it has one.
+fn frame_of(site: Option<&SiteAddress>, src: &str, scripts: Scripts) -> Markup {
+    let title = "Archived page";
+    match site {
+        Some(site) => frame::element_in_origin(&site.address, src, title, scripts),
+        None => frame::element(src, title, scripts),
+    }
 }
 
 /// Redirects to the capture of a similar URL, or shows links to nearby captures.

@@ -46,6 +46,15 @@ pub(super) fn element(src: &str, title: &str, scripts: Scripts) -> Markup {
     }
 }
 
+/// Returns the frame that shows `address` in the origin of its site. The script of the page loads it,
+/// and shows `src` if the browser cannot.
+pub(super) fn element_in_origin(address: &str, src: &str, title: &str, scripts: Scripts) -> Markup {
+    html! {
+        iframe.replay name=(replay::FRAME_NAME) title=(title) sandbox=(policy::sandbox(scripts)) data-address=(address) data-path=(src) {}
+        noscript { (element(src, title, scripts)) }
+    }
+}
+
 /// Returns a small frame that shows the archived page at `src` within a page of the archive. It has
 /// the name that links of archived pages open in, but not the class by which the bar's script finds
 /// its frame: a reader who follows a link stays on the page around this one.

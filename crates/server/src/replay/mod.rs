@@ -22,6 +22,7 @@ mod content;
 mod find;
 mod frame;
 mod headers;
+mod origin;
 mod partial;
 mod policy;
 mod port;

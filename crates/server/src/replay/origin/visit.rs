@@ -1,0 +1,53 @@
+//! The origin of an archived site that a request came to.
+
+use axum::http::{HeaderMap, header};
+use replay::origin::{Label, Origins, Site, parse_host};
+
+use crate::state::Common;
+
+/// The origin that a request came to.
+pub(in crate::replay) struct Visit {
+    pub(super) label: Label,
+    /// The site. `None` for the host that answers for others, and for a digest that this server did
+    /// not give out.
+    pub(super) site: Option<Site>,
+    /// The time of all pages of this origin, as 14 digits.
+    pub(super) time: String,
+    pub(super) origins: Origins,
+    /// All origins of archived sites, as a source of a policy.
+    pub(super) all: String,
+    /// Origins that may show these pages in frames.
+    pub(super) ancestors: Option<String>,
+}
+
+impl Visit {
+    /// Returns the origin of an archived site that a request with these headers came to.
+    pub(in crate::replay) fn of(state: &Common, headers: &HeaderMap) -> Option<Visit> {
+        let place = state.replay_origin()?;
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let (host, None) = (hosts.next()?.to_str().ok()?, hosts.next()) else {
+            return None;
+        };
+        let named = parse_host(host, place.domain()?)?;
+        let (scheme, authority) = place.sites()?;
+        let all = format!("{scheme}://*.{authority}");
+        // The origin of the archive behind a proxy is not known.
+        let ancestors = place.settings.url.is_none().then(|| {
+            let port = place.main_port;
+            let mut ancestors = format!("{all} http://localhost:{port} http://127.0.0.1:{port}");
+            for site in &place.settings.embed_on {
+                ancestors.push(' ');
+                ancestors.push_str(site);
+            }
+            ancestors
+        });
+        Some(Visit {
+            site: place.digests.site(&named.label),
+            origins: Origins::new(scheme, &named.label, &named.time, &authority),
+            label: named.label,
+            time: named.time,
+            all,
+            ancestors,
+        })
+    }
+}
