@@ -245,6 +245,22 @@
     const isApart = (sandbox !== null && !apply(test, /\ballow-same-origin\b/i, [sandbox])) || attribute(frame, "credentialless") !== null;
     return isApart ? POLICY_TAG + DOCUMENT_TAG : DOCUMENT_TAG;
   }
+  // Makes the shadow trees that markup declared. The server and this script rename the attribute,
+  // because a tree that the browser made could not be followed.
+  const TREE = "data-shadowrootmode";
+  function makeTrees(root, all) {
+    const found = apply(all, root, [`template[${TREE}]`]);
+    for (let at = 0; at < found.length; at++) {
+      const template = found[at];
+      try {
+        const tree = template.parentNode.attachShadow({ mode: attribute(template, TREE) });
+        tree.append(template.content);
+        apply(remove, template, []);
+        makeTrees(tree, select);
+      } catch { /* This element can have no tree, or has one. */ }
+    }
+  }
+
   const PREPARED = "iframe,frame,link[rel],script[type]";
   function prepareAll(root, all) {
     const found = apply(all, root, [PREPARED]);
@@ -301,6 +317,8 @@
     enter(node);
     if (!withAll) return;
     prepareAll(node, selectBelow);
+    // A template that is being parsed is not complete.
+    if (isParsed) makeTrees(node, selectBelow);
     const frames = apply(selectBelow, node, ["iframe,frame"]);
     for (let at = 0; at < frames.length; at++) enter(frames[at]);
   }
@@ -382,6 +400,11 @@
     }
   }
 
+  let isParsed = false;
+  document.addEventListener("readystatechange", () => {
+    isParsed = true;
+    makeTrees(document.documentElement, selectBelow);
+  }, { once: true });
   guard(window);
 
   // The archive's page around this one shows where the reader is.

@@ -10,6 +10,9 @@
 // have another origin, so the browser itself refuses to let a page read what its site could not.
 const WEB = location.protocol + "//web" + location.host.slice(location.host.indexOf("."));
 
+// Whether a URL is the site's own. An address without a scheme (`//host/`) has that of the archive.
+const isOfSite = (url) => url.origin === SITE || (SITE.startsWith("https:") && SITE.slice(8) === url.host);
+
 // Destinations whose content a page may load from any site, and never reads.
 const LOADED = new Set(["font", "script", "style"]);
 
@@ -30,7 +33,7 @@ self.addEventListener("fetch", (event) => {
     return;
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") return;
-  event.respondWith(answer(request, url, isHere || url.origin === SITE));
+  event.respondWith(answer(request, url, isHere || isOfSite(url)));
 });
 
 async function answer(request, url, isOwn) {
