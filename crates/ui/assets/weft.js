@@ -405,6 +405,11 @@
       replay.src = address;
       wait();
     }
+    document.addEventListener("click", (event) => {
+      if (!inOrigin || !event.target.closest("[data-clear]")) return;
+      replay.addEventListener("load", () => { replay.src = address; }, { once: true });
+      replay.src = new URL("/__weft/clear", address).href;
+    });
     let shown;
     const follow = async (here, title) => {
       history.replaceState(null, "", here);

@@ -76,7 +76,7 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
         epoch: None,
     };
     let content = html! {
-        (bar(&state, &page, &calendar, (&found.capture, &exact)))
+        (bar(&state, &page, &calendar, (&found.capture, &exact), site.is_some()))
         (frame_of(site.as_ref(), &format!("{origin}{exact}"), replay.scripts()))
     };
     let sources = match &site {
@@ -150,6 +150,7 @@ fn bar(
     page: &PageBody,
     calendar: &CalendarBody,
     (capture, shown): (&CdxRow, &Address),
+    has_origin: bool,
 ) -> Markup {
     let at = At::exactly(capture);
     let mut facts = facts(page, calendar, capture);
@@ -158,18 +159,22 @@ fn bar(
     }
     html! {
         div.replay-bar {
+            a.home href="/" { "Weft" }
             h1.hidden { "Archived page " (parts::url_text(&capture.url)) }
             (neighbours(calendar, &shown.url))
             details {
                 summary { (parts::time(&capture.fetch_time)) " \u{b7} " (parts::url_text(&capture.url)) }
-                (parts::facts(&facts))
-                (calendar::strip_and_days(&page.url, calendar, &capture.timestamp, |time| link::replay(&shown.url, time)))
-                p.actions {
-                    a.button.quiet data-in-place=".whole" href=(link::replay_check(&capture.url, &capture.timestamp)) { "Check completeness" }
-                    a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
-                    a.button.quiet href=(link::page(&page.url)) { "Text and links" }
-                    a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }
-                    (parts::outside_link(&capture.url))
+                div.panel {
+                    (parts::facts(&facts))
+                    (calendar::strip_and_days(&page.url, calendar, &capture.timestamp, |time| link::replay(&shown.url, time)))
+                    p.actions {
+                        a.button.quiet data-in-place=".whole" href=(link::replay_check(&capture.url, &capture.timestamp)) { "Check completeness" }
+                        a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
+                        a.button.quiet href=(link::page(&page.url)) { "Text and links" }
+                        a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }
+                        (parts::outside_link(&capture.url))
+                        @if has_origin { " " button.quiet type="button" data-clear { "Delete what the site stored" } }
+                    }
                 }
             }
         }
