@@ -30,7 +30,7 @@ pub struct Scope {
     /// Whether the references are alternatives: none is certain to be loaded.
     is_alternative: bool,
     seen: Option<References>,
-    /// Only for documents in an origin of their own.
+    /// Only for documents in their own origin.
     origins: Option<Origins>,
 }
 
@@ -76,7 +76,7 @@ impl Scope {
         }
     }
 
-    /// Makes the page one in an origin of its own: only its frames are led to the archive.
+    /// Makes the page one in its own origin: only its frames are led to the archive.
     #[must_use]
     pub fn in_origin(self, origins: Origins) -> Scope {
         Scope {
@@ -100,12 +100,12 @@ impl Scope {
         &self.key
     }
 
-    /// Returns the addresses of sites, if the page has an origin of its own.
+    /// Returns the addresses of sites, if the page has its own origin.
     pub(crate) fn origins(&self) -> Option<&Origins> {
         self.origins.as_ref()
     }
 
-    /// Returns the address of a reference to another site, for a page in an origin of its own.
+    /// Returns the address of a reference to another site, for a page in its own origin.
     /// Returns `None` if the reference may stay: it leads to the page's own origin.
     pub(crate) fn lead(&self, reference: &str) -> Option<String> {
         let (url, fragment) = self.resolve(reference)?;
@@ -173,7 +173,7 @@ impl Scope {
     }
 
     /// Returns the address that `reference` leads to, or `None` if it is not an http or https URL,
-    /// or stays in the page. For a page in an origin of its own, that is the target of a redirect.
+    /// or stays in the page. For a page in its own origin, that is the target of a redirect.
     pub fn refer(&self, reference: &str, modifier: Modifier, role: Role) -> Option<String> {
         let (url, fragment) = self.resolve(reference)?;
         if let Some(origins) = &self.origins {

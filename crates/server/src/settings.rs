@@ -82,7 +82,7 @@ pub struct ReplaySettings {
     /// Origins of other sites that may show archived pages in frames, such as
     /// `https://example.org`.
     pub embed_on: Vec<String>,
-    /// The name below which every archived site has an origin of its own, in lower case, such as
+    /// The name below which every archived site has its own origin, in lower case, such as
     /// [`REPLAY_DOMAIN`]. With `url`, browsers reach it by the scheme and port of that. `None` if
     /// archived sites have no origins.
     pub domain: Option<String>,

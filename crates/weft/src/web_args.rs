@@ -47,13 +47,13 @@ pub(crate) struct WebArgs {
     #[arg(long, value_name = "URL", value_parser = parse_origin, help_heading = "Replay", hide_short_help = true)]
     embed_on: Vec<String>,
 
-    /// Name below which every archived site has an origin of its own, or off; behind a proxy, which
+    /// Name below which every archived site has its own origin, or off; behind a proxy, which
     /// needs all names below it, also give --replay-url
     #[arg(long, value_name = "NAME", default_value = REPLAY_DOMAIN, value_parser = parse_domain, help_heading = "Replay", hide_short_help = true)]
     replay_domain: String,
 
     /// Do not replay archived pages
-    #[arg(long, conflicts_with_all = ["replay_listen", "replay_url", "embed_on"], help_heading = "Replay", hide_short_help = true)]
+    #[arg(long, conflicts_with_all = ["replay_listen", "replay_url", "embed_on", "replay_domain"], help_heading = "Replay", hide_short_help = true)]
     no_replay: bool,
 
     /// Maximum number of connections; further ones wait

@@ -1,4 +1,4 @@
-// Runs before all scripts of an archived document that has an origin of its own. It does what the
+// Runs before all scripts of an archived document that has its own origin. It does what the
 // service worker cannot do, because the worker sees only requests: frames and links that lead to
 // other sites, documents that are not given to the worker, and connections that are no requests.
 //

@@ -1,5 +1,5 @@
 // The small page of the first visit to the origin of an archived site. It installs the worker and
-// loads the address again. It contains nothing of the archive.
+// loads the address again. It contains no captures.
 "use strict";
 (async () => {
   const TRIES = "weft-tries";

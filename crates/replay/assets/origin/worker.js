@@ -23,7 +23,7 @@ self.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = new URL(request.url);
   const isFrame = request.mode === "navigate";
-  // The server leads a window of its own to the archive's page around the site.
+  // The server leads a separate window to the archive's page around the site.
   if (isFrame && request.destination === "document") return;
   const isHere = url.origin === location.origin;
   if (isHere && url.pathname.startsWith("/__weft/")) {

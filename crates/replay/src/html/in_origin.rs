@@ -1,5 +1,5 @@
-//! Documents in an origin of their own. A service worker answers their requests, so all of them
-//! stay as they are. This module changes what the worker does not see:
+//! Documents in their own origin. A service worker answers their requests, so all of them
+//! stay unchanged. This module changes elements that the worker does not see:
 //!
 //! | element | change |
 //! |---|---|
@@ -20,7 +20,7 @@ const SHADOW_MODE: &str = "shadowrootmode";
 const LATER_SHADOW_MODE: &str = "data-shadowrootmode";
 
 impl State {
-    /// Prepares an element of a document in an origin of its own.
+    /// Prepares an element of a document in its own origin.
     pub(super) fn prepare(&mut self, tag: &str, element: &mut Element<'_, '_>) {
         match tag {
             "iframe" | "frame" => self.prepare_frame(element),

@@ -1,13 +1,13 @@
-//! Archived sites in origins of their own: the host names that stand for them, and the scripts that
+//! Archived sites in their own origins: their host names, and the scripts that
 //! keep their documents in the archive.
 //!
 //! `https://www.example.com` at a time is `https--www-example-com.20140126200624.replay.localhost`.
-//! A browser gives it storage, cookies and an address of its own, so documents need no rewriting. A
+//! A browser gives it its own storage, cookies and address, so documents need no rewriting. A
 //! service worker of that origin ([`WORKER`]) answers all requests of its documents. It does not
 //! see everything: [`HEAD`] runs before the scripts of each document, and does the rest.
 //!
 //! Invariants:
-//! - A label stands for one site only. A site without such a label gets a digest.
+//! - A label names one site only. A site without such a label gets a digest.
 //! - The path and query of an address are those of the captured URL, byte for byte.
 
 mod host;

@@ -1,4 +1,4 @@
-//! The origin of an archived site, and the label of a host name that stands for it.
+//! The origin of an archived site, and its label in a host name.
 //!
 //! | part of the origin | in the label |
 //! |---|---|
@@ -33,7 +33,7 @@ const OTHERS: &str = "web";
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Site(String);
 
-/// What the first label of a host name stands for.
+/// Meaning of the first label of a host name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Label {
     /// This site.
@@ -138,7 +138,7 @@ impl Label {
     }
 }
 
-/// Reads the origin that a label spells. It may not be valid.
+/// Reads the origin that a label spells. It can be invalid.
 fn origin_of(label: &str) -> Option<String> {
     let (scheme, rest) = label.split_once("--")?;
     if !matches!(scheme, "http" | "https") {

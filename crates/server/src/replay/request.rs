@@ -14,7 +14,7 @@ pub(super) struct CaptureRequest<'r> {
     pub(super) headers: &'r HeaderMap,
     pub(super) peer: IpAddr,
     pub(super) scripts: Scripts,
-    /// Only if the request came to the origin of an archived site.
+    /// Only for requests to the origin of an archived site.
     pub(super) origins: Option<&'r Origins>,
 }
 

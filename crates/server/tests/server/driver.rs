@@ -191,6 +191,17 @@ impl Browser {
         self.run("execute/sync", json!({ "script": script, "args": [] }))
     }
 
+    /// Returns the value of `return ...` in the frame that `selector` matches. Fails while the frame
+    /// loads.
+    pub(crate) fn script_in_frame(&self, selector: &str, script: &str) -> Result<Value, Refused> {
+        self.enter_frame(None);
+        let frame = self.find(selector);
+        self.try_run("frame", json!({ "id": { ELEMENT: frame } }))?;
+        let value = self.try_run("execute/sync", json!({ "script": script, "args": [] }));
+        self.enter_frame(None);
+        value
+    }
+
     fn find(&self, selector: &str) -> String {
         let found = self.run("element", json!({ "using": "css selector", "value": selector }));
         found[ELEMENT].as_str().expect("an element").to_owned()

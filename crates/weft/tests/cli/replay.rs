@@ -153,6 +153,8 @@ fn the_replay_origin_goes_by_its_flags() {
         let wrong = place.run(&["serve", flag, "https://a.example/path"]);
         assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
     }
+    let wrong = place.run(&["serve", "--replay-domain", "a.example:80"]);
+    assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
     // An explicitly requested port must be free; the default may be any port.
     let held = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let taken = held.local_addr().expect("an address").to_string();

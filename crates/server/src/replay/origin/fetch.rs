@@ -28,7 +28,7 @@ impl Fetch<'_> {
         self.mode == "navigate" && matches!(self.destination, "iframe" | "frame")
     }
 
-    /// Returns whether it is a window of its own.
+    /// Returns whether it is a separate window.
     pub(super) fn is_window(&self) -> bool {
         self.mode == "navigate" && self.destination == "document"
     }

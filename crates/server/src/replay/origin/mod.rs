@@ -1,9 +1,9 @@
-//! Archived sites in origins of their own: `https--www-example-com.20140126200624.replay.localhost`.
+//! Archived sites in their own origins: `https--www-example-com.20140126200624.replay.localhost`.
 //!
 //! | request | response |
 //! |---|---|
 //! | a frame | the small page. It installs the service worker of the origin, and loads the address again |
-//! | a window of its own | a redirect to the archive's page around the site |
+//! | a separate window | a redirect to the archive's page around the site |
 //! | of the worker for the script, or for a capture ([`GET_PATH`]) | it |
 //! | a script of the archive, a redirect ([`TO_PATH`]) | it |
 //! | anything else | 403, without content |

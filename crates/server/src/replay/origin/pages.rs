@@ -1,4 +1,4 @@
-//! Pages of the archive in the origin of a site. They contain nothing of the archive, because
+//! Pages of the archive in the origin of a site. They contain no captures, because
 //! scripts of the site can read them.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};

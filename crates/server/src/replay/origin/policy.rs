@@ -1,7 +1,7 @@
 //! The headers that keep documents of archived sites in the archive.
 //!
 //! A policy is checked before the worker gets a request. So the policy of a document allows every
-//! web URL for what the worker answers, and nothing for what it does not see.
+//! web URL for requests that the worker answers, and none for others.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;

@@ -5,7 +5,7 @@
 //! | `url` | the path and query of the site's own URL, or the URL of another site |
 //! | `for` | what the browser uses it for: the destination of the request, or `fetch` |
 //! | `loaded` | a resource of another site that a page loads and cannot read |
-//! | `range`, `type` | headers of the request that the worker may not send |
+//! | `range`, `type` | headers that the worker cannot send |
 
 use std::sync::Arc;
 

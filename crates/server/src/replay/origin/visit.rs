@@ -1,11 +1,11 @@
-//! The origin of an archived site that a request came to.
+//! The archived site's origin that a request names.
 
 use axum::http::{HeaderMap, header};
 use replay::origin::{Label, Origins, Site, parse_host};
 
 use crate::state::Common;
 
-/// The origin that a request came to.
+/// The origin that a request names.
 pub(in crate::replay) struct Visit {
     pub(super) label: Label,
     /// The site. `None` for the host that answers for others, and for a digest that this server did
@@ -21,7 +21,7 @@ pub(in crate::replay) struct Visit {
 }
 
 impl Visit {
-    /// Returns the origin of an archived site that a request with these headers came to.
+    /// Returns the archived site's origin that a request with these headers names.
     pub(in crate::replay) fn of(state: &Common, headers: &HeaderMap) -> Option<Visit> {
         let place = state.replay_origin()?;
         let mut hosts = headers.get_all(header::HOST).iter();
