@@ -1,5 +1,5 @@
-//! Pages of the archive in the origin of a site. They contain no captures, because
-//! scripts of the site can read them.
+//! Pages of the archive in the origin of a site. They contain no captures, because scripts of the
+//! site can read them.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -32,7 +32,7 @@ pub(super) fn clear() -> Response {
 }
 
 fn small(content: Markup) -> Response {
-    let page = page("Weft", content);
+    let page = page("Weft", html! {}, content);
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
@@ -50,21 +50,11 @@ pub(super) fn missing(failure: &Failure, origins: &Origins, url: &str, time: &st
     } else {
         "Not shown"
     };
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                (PreEscaped(origins.head_tag("", url, time)))
-                meta charset="utf-8";
-                title { (title) }
-                style { (STYLE) }
-            }
-            body {
-                h1 { (title) }
-                p dir="auto" { (present::clean(&failure.message)) }
-            }
-        }
+    let content = html! {
+        h1 { (title) }
+        p dir="auto" { (present::clean(&failure.message)) }
     };
+    let page = page(title, PreEscaped(origins.head_tag("", url, time)), content);
     let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
     (failure.status, headers, page.into_string()).into_response()
 }
@@ -77,11 +67,13 @@ pub(super) fn refused(failure: &Failure) -> Response {
     response
 }
 
-fn page(title: &str, content: Markup) -> Markup {
+/// Returns a page with an element at its head.
+fn page(title: &str, head: Markup, content: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
             head {
+                (head)
                 meta charset="utf-8";
                 title { (title) }
                 style { (STYLE) }

@@ -19,10 +19,11 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::super::headers::set;
+use super::super::policy::WithoutShim;
+use super::super::port;
 use super::{Visit, pages};
 use crate::failure::Failure;
 use crate::query::Query;
-use crate::replay::port;
 use crate::state::{Common, State};
 
 /// Put before the script of a worker of the page. The policy of the worker does not cover this
@@ -66,6 +67,10 @@ pub(super) async fn respond(state: &Common, visit: &Visit, request: Request) -> 
     };
     if purpose == Purpose::Worker && response.status() == StatusCode::OK {
         response = prepared_worker(response).await;
+    }
+    if purpose != Purpose::Frame {
+        // Only a document without the script at its head must not run others.
+        response.extensions_mut().remove::<WithoutShim>();
     }
     let is_checked = response.headers().contains_key(CAPTURED_NO_SNIFF);
     if purpose == Purpose::Frame || is_checked {
