@@ -7,6 +7,8 @@
 (function () {
   "use strict";
   const own = document.currentScript;
+  // `in_worker.js` is before this script.
+  const IN_WORKER = String(self.weftInWorker);
   const pageUrl = own.dataset.url;
   const time = own.dataset.time;
   const HEAD = own.src;
@@ -97,27 +99,8 @@
       if (name in self) defineProperty(self, name, { configurable: true, writable: true, value: function () { throw new DOMException("Archived pages cannot use " + name, "SecurityError"); } });
     }
     delete self.Navigator.prototype.serviceWorker;
-    // A worker of a blob does not come from the server, which prepares others.
-    for (let at = 0; at < WORKERS.length; at++) guardWorkers(self, WORKERS[at]);
-  }
-
-  const WORKERS = ["Worker", "SharedWorker"];
-  const IN_WORKERS = "delete self.WebTransport;";
-  const { createObjectURL } = NativeURL;
-  const NativeBlob = Blob;
-  const NativeRequest = XMLHttpRequest;
-  function guardWorkers(self, name) {
-    const Native = self[name];
-    if (!Native) return;
-    const construct = (target, [url, options]) => new target(/^\s*blob:/i.test(url) ? prepared(String(url)) : url, options);
-    define(self, name, { writable: true, enumerable: false, value: new Proxy(Native, { construct }) });
-    Native.prototype.constructor = self[name];
-  }
-  function prepared(url) {
-    const request = new NativeRequest();
-    request.open("GET", url, false);
-    request.send();
-    return createObjectURL(new NativeBlob([IN_WORKERS, request.responseText], { type: "text/javascript" }));
+    // It belongs to the realm of this window, and prepares its workers.
+    apply(self.Function("return " + IN_WORKER)(), self, []);
   }
 
   // What the page reads of itself. `location` cannot be replaced (HTML, section 7.2.4).

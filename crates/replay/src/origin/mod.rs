@@ -24,7 +24,16 @@ pub use site::{Label, Site};
 pub const WORKER: &str = include_str!("../../assets/origin/worker.js");
 
 /// The script at the head of every document.
-pub const HEAD: &str = include_str!("../../assets/origin/head.js");
+pub const HEAD: &str = concat!(
+    include_str!("../../assets/origin/in_worker.js"),
+    include_str!("../../assets/origin/head.js")
+);
+
+/// The script before that of every worker of a page.
+pub const IN_WORKER: &str = concat!(
+    include_str!("../../assets/origin/in_worker.js"),
+    "self.weftInWorker();\n"
+);
 
 /// The script of the page that installs [`WORKER`].
 pub const INSTALL: &str = include_str!("../../assets/origin/install.js");

@@ -46,17 +46,18 @@ pub(super) fn confine(response: &mut Response, visit: &Visit) {
 }
 
 /// Returns the policy of a document. Frames of `data:` and `blob:` are refused, because the worker
-/// does not see their requests. `object` and `embed` do not use a worker.
+/// does not see their requests. `object` and `embed` do not use a worker. A document without scripts
+/// (XML, a drawing) has no script at its head that prepares its frames, so it loads nothing of other
+/// hosts.
 fn document(visit: &Visit, has_scripts: bool) -> String {
     let all = &visit.all;
-    let scripts = if has_scripts {
-        "'unsafe-inline' 'unsafe-eval' http: https: data: blob:"
+    let loads = if has_scripts {
+        "default-src http: https: data: blob: 'unsafe-inline' 'unsafe-eval'".to_owned()
     } else {
-        "'none'"
+        format!("default-src {all} data: blob: 'unsafe-inline'; script-src 'none'")
     };
     format!(
-        "default-src http: https: data: blob: 'unsafe-inline' 'unsafe-eval'; script-src {scripts}; \
-         frame-src {all}; form-action {all}; object-src 'none'; worker-src 'self' blob:; manifest-src 'none'; \
+        "{loads}; frame-src {all}; form-action {all}; object-src 'none'; worker-src 'self' blob:; manifest-src 'none'; \
          base-uri http: https:; webrtc 'block'"
     )
 }

@@ -13,7 +13,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use replay::origin::{Label, Origins, Site, parse_host};
+use replay::origin::{IN_WORKER, Label, Origins, Site, parse_host};
 use replay::{Address, Modifier, Scripts};
 use url::Url;
 use url::form_urlencoded::Serializer;
@@ -25,10 +25,6 @@ use super::{Visit, pages};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::state::{Common, State};
-
-/// Put before the script of a worker of the page. The policy of the worker does not cover this
-/// connection.
-const WORKER_HEAD: &str = "delete self.WebTransport;";
 
 /// Maximum length of the script of a worker, in bytes.
 const WORKER_BYTES_MAX: usize = 64 << 20;
@@ -161,7 +157,7 @@ async fn prepared_worker(response: Response) -> Response {
     parts.headers.remove(header::CONTENT_LENGTH);
     // A byte order mark stays in front.
     let mark = if script.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let prepared = [&script[..mark], WORKER_HEAD.as_bytes(), &script[mark..]].concat();
+    let prepared = [&script[..mark], IN_WORKER.as_bytes(), &script[mark..]].concat();
     Response::from_parts(parts, Body::from(prepared))
 }
 

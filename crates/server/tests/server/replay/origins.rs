@@ -160,7 +160,7 @@ fn documents_are_as_captured_but_for_their_script() {
     for (purpose, path, body) in [
         ("fetch", "/data", data),
         ("style", "/s.css", "a{b:url(/c)}"),
-        ("worker", "/w.js", "delete self.WebTransport;'use strict'; 1"),
+        ("worker", "/w.js", "self.weftInWorker();\n'use strict'; 1"),
     ] {
         let answer = at(&scene, SITE, &asked(purpose, path), DATA);
         check(&answer, 200, &[body]);
