@@ -19,7 +19,9 @@
   const rest = here.host.slice(here.host.indexOf("."));
   const isWeb = /^https?:$/;
   const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
-  const DOCUMENT_TAG = own.outerHTML.replace(/ src="[^"]*"/, ` src="${HEAD}"`);
+  // Stops a document in which this script did not run.
+  const CHECK_TAG = "<script>self.weftHead?delete self.weftHead:stop()</script>";
+  const DOCUMENT_TAG = own.outerHTML.replace(/ src="[^"]*"/, ` src="${HEAD}"`) + CHECK_TAG;
   own.remove();
   // For a document that the browser does not give to the worker, because it has another origin. It
   // may load nothing.
@@ -84,6 +86,7 @@
     apply(add, guarded, [self]);
     guardConnections(self);
     guardFrames(self, self.document);
+    if (self === window) window.weftHead = true;
     guardMarkup(self);
     guardDocument(self);
     guardMessages(self);
@@ -225,7 +228,7 @@
   }
   function headOf(frame) {
     const sandbox = attribute(frame, "sandbox");
-    const isApart = (sandbox !== null && !apply(test, /\ballow-same-origin\b/i, [sandbox])) || attribute(frame, "credentialless") !== null;
+    const isApart = (sandbox !== null && !apply(test, /(?:^|[\t\n\f\r ])allow-same-origin(?:$|[\t\n\f\r ])/i, [sandbox])) || attribute(frame, "credentialless") !== null;
     return isApart ? POLICY_TAG + DOCUMENT_TAG : DOCUMENT_TAG;
   }
   // Makes the shadow trees that markup declared. The server and this script rename the attribute,

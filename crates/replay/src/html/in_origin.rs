@@ -1,5 +1,5 @@
-//! Documents in their own origin. A service worker answers their requests, so all of them
-//! stay unchanged. This module changes elements that the worker does not see:
+//! Documents in their own origin. A service worker answers their requests, so these stay unchanged.
+//! This module changes elements that the worker does not see:
 //!
 //! | element | change |
 //! |---|---|
@@ -68,14 +68,18 @@ impl State {
             return;
         };
         let sandbox = element.get_attribute("sandbox");
-        let is_apart = sandbox.is_some_and(|flags| !flags.to_ascii_lowercase().contains("allow-same-origin"))
-            || element.has_attribute("credentialless");
+        let has_own_origin = sandbox.is_none_or(|flags| {
+            htmlize::unescape_attribute(flags.as_str())
+                .split_ascii_whitespace()
+                .any(|flag| flag.eq_ignore_ascii_case("allow-same-origin"))
+        });
+        let is_apart = !has_own_origin || element.has_attribute("credentialless");
         let mut head = if is_apart {
             origins.policy_tag()
         } else {
             String::new()
         };
-        head.push_str(&origins.head_tag("", self.scope.url().as_str(), self.scope.time()));
+        head.push_str(&origins.head_tags("", self.scope.url().as_str(), self.scope.time()));
         // The document is already escaped. The writer escapes quotation marks.
         let prepared = format!("{}{document}", head.replace('&', "&amp;"));
         let _ = element.set_attribute("srcdoc", &prepared);
@@ -137,9 +141,11 @@ mod tests {
         String::from_utf8(sent).expect("text")
     }
 
-    fn head() -> String {
+    fn head(attributes: &str) -> String {
         format!(
-            "<script src=\"{OWN}/__weft/head.js\" data-url=\"http://a.example/p?q&amp;r\" data-time=\"20140126200624\"></script>"
+            "<script{attributes} src=\"{OWN}/__weft/head.js\" data-url=\"http://a.example/p?q&amp;r\" data-time=\"20140126200624\"></script>\
+             <script{attributes}>{}</script>",
+            crate::origin::CHECK
         )
     }
 
@@ -148,7 +154,7 @@ mod tests {
     fn check(html: &str, expected: &str) {
         assert_eq!(
             sent(&format!("<p>{html}"), Markup::Page),
-            format!("{}<p>{expected}", head())
+            format!("{}<p>{expected}", head(""))
         );
     }
 
@@ -166,7 +172,7 @@ mod tests {
         }
         assert_eq!(
             sent("<!doctype html>\n<html a><HEAD b><title>", Markup::Page),
-            format!("<!doctype html>\n<html a><HEAD b>{}<title>", head())
+            format!("<!doctype html>\n<html a><HEAD b>{}<title>", head(""))
         );
         assert_eq!(
             sent(
@@ -175,7 +181,7 @@ mod tests {
             ),
             format!(
                 "<html xmlns='http://www.w3.org/1999/xhtml'>{}<head/></html>",
-                head().replace("<script", &format!("<script{}", super::super::XML_ATTRIBUTES))
+                head(super::super::XML_ATTRIBUTES)
             )
         );
     }
@@ -220,16 +226,16 @@ mod tests {
             "<iframe srcdoc='<p>&quot;&amp;lt;'></iframe>",
             &format!(
                 "<iframe srcdoc=\"{}<p>&quot;&amp;lt;\"></iframe>",
-                escaped(&head())
+                escaped(&head(""))
             ),
         );
         let policy = crate::origin::policy_tag(OWN);
-        for attributes in ["sandbox", "sandbox='allow-scripts'", "credentialless"] {
+        for attributes in ["sandbox", "sandbox='x-allow-same-origin'", "credentialless"] {
             check(
                 &format!("<iframe {attributes} srcdoc=x></iframe>"),
                 &format!(
                     "<iframe {attributes} srcdoc=\"{}x\"></iframe>",
-                    escaped(&format!("{policy}{}", head()))
+                    escaped(&format!("{policy}{}", head("")))
                 ),
             );
         }
@@ -237,7 +243,7 @@ mod tests {
             "<iframe sandbox='Allow-Same-Origin' srcdoc=x></iframe>",
             &format!(
                 "<iframe sandbox='Allow-Same-Origin' srcdoc=\"{}x\"></iframe>",
-                escaped(&head())
+                escaped(&head(""))
             ),
         );
     }

@@ -571,7 +571,7 @@ impl State {
 /// Returns the shim's element, with additional `attributes`.
 fn shim(scope: &Scope, attributes: &str) -> String {
     if let Some(origins) = scope.origins() {
-        return origins.head_tag(attributes, scope.url().as_str(), scope.time());
+        return origins.head_tags(attributes, scope.url().as_str(), scope.time());
     }
     let value = |text: &str| htmlize::escape_all_quotes(text).into_owned();
     format!(

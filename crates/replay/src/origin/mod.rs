@@ -17,7 +17,7 @@ mod site;
 pub use host::{OriginHost, parse_host};
 pub use origins::Origins;
 #[cfg(test)]
-pub(crate) use origins::policy_tag;
+pub(crate) use origins::{CHECK, policy_tag};
 pub use site::{Label, Site};
 
 /// The service worker. The server puts a line before it that sets `SITE`.
@@ -69,5 +69,6 @@ mod tests {
         assert!(HEAD.contains(&format!("\"{TO_PATH}?url=\"")));
         assert!(HEAD.contains(&format!("const FRAME = \"{}\";", crate::FRAME_NAME)));
         assert!(HEAD.contains(&policy_tag("${here.origin}")));
+        assert!(HEAD.contains(&format!("\"<script>{CHECK}</script>\"")));
     }
 }

@@ -95,11 +95,13 @@ impl Origins {
         format!("{}://{label}{}", self.scheme, self.rest)
     }
 
-    /// Returns the element that runs [`HEAD`](super::HEAD) in a document that was captured at
-    /// `time` from `url`, with more attributes before its own.
-    pub fn head_tag(&self, attributes: &str, url: &str, time: &str) -> String {
+    /// Returns the elements that run [`HEAD`](super::HEAD) in a document that was captured at
+    /// `time` from `url`, with more attributes before their own. The second stops the document if the
+    /// first could not be loaded.
+    pub fn head_tags(&self, attributes: &str, url: &str, time: &str) -> String {
         format!(
-            "<script{attributes} src=\"{}{HEAD_PATH}\" data-url=\"{}\" data-time=\"{}\"></script>",
+            "<script{attributes} src=\"{}{HEAD_PATH}\" data-url=\"{}\" data-time=\"{}\"></script>\
+             <script{attributes}>{CHECK}</script>",
             self.own,
             attribute(url),
             attribute(time)
@@ -111,6 +113,9 @@ impl Origins {
         policy_tag(&self.own)
     }
 }
+
+/// A script that stops a document in which [`HEAD`](super::HEAD) did not run.
+pub(crate) const CHECK: &str = "self.weftHead?delete self.weftHead:stop()";
 
 /// Returns the policy for a document that loads nothing but the script of `origin`.
 pub(crate) fn policy_tag(origin: &str) -> String {

@@ -54,7 +54,7 @@ pub(super) fn missing(failure: &Failure, origins: &Origins, url: &str, time: &st
         h1 { (title) }
         p dir="auto" { (present::clean(&failure.message)) }
     };
-    let page = page(title, PreEscaped(origins.head_tag("", url, time)), content);
+    let page = page(title, PreEscaped(origins.head_tags("", url, time)), content);
     let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
     (failure.status, headers, page.into_string()).into_response()
 }

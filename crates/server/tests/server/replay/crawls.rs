@@ -107,6 +107,49 @@ fn top_pages(archive: &archive::Archive, pages: usize) -> Vec<CdxRow> {
 
 #[test]
 fn no_page_of_any_crawl_asks_for_anything_outside() {
+    ask_nothing_outside(|scene| scene, read_by_path);
+}
+
+#[test]
+fn no_page_of_any_crawl_in_its_own_origin_asks_for_anything_outside() {
+    ask_nothing_outside(origins::over, read_in_origin);
+}
+
+/// Opens a page on the replay origin and acts as its reader. Returns what [`READ`] does.
+fn read_by_path(browser: &Browser, scene: &Scene, (url, time): (&str, &str)) -> serde_json::Value {
+    browser.go(&format!("http://{}/replay/{time}/{url}", scene.replay()));
+    browser.enter_frame(Some("iframe.replay"));
+    let shown = browser.script(READ);
+    // Scripts of the page may run on after it is loaded.
+    std::thread::sleep(SETTLES);
+    let follows = browser.script(FOLLOW) == true;
+    std::thread::sleep(if follows { SETTLES } else { Duration::ZERO });
+    browser.enter_frame(None);
+    shown
+}
+
+/// The same in the origin of the page's site.
+fn read_in_origin(browser: &Browser, scene: &Scene, (url, time): (&str, &str)) -> serde_json::Value {
+    browser.go(&format!("http://{}/replay/{time}/{url}", scene.server.address));
+    let act = |script: &str| browser.script_in_frame("iframe.replay", script);
+    // The page that installs the worker has the address of the archive.
+    let is_shown = |shown: serde_json::Value| {
+        shown[0]
+            .as_str()
+            .is_some_and(|url| !url.contains(server::REPLAY_DOMAIN))
+            && shown[1].as_u64() > Some(200)
+    };
+    wait_for(browser, url, || act(READ).is_ok_and(is_shown));
+    std::thread::sleep(SETTLES);
+    let follows = act(FOLLOW).is_ok_and(|follows| follows == true);
+    std::thread::sleep(if follows { SETTLES } else { Duration::ZERO });
+    serde_json::json!([url, 1000])
+}
+
+fn ask_nothing_outside(
+    served: impl Fn(Scene) -> Scene,
+    read: impl Fn(&Browser, &Scene, (&str, &str)) -> serde_json::Value,
+) {
     let Some(data) = test_env::shared_data() else {
         return;
     };
@@ -114,7 +157,7 @@ fn no_page_of_any_crawl_asks_for_anything_outside() {
     let flags = [
         format!("--proxy-server=http://127.0.0.1:{}", proxy.port),
         // Hosts cannot be reached without the proxy.
-        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1".to_owned(),
+        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE *.localhost".to_owned(),
         "--disable-features=OptimizationHints,NetworkTimeServiceQuerying,AutofillServerCommunication"
             .to_owned(),
     ];
@@ -128,7 +171,7 @@ fn no_page_of_any_crawl_asks_for_anything_outside() {
         .collect();
     files.sort();
     let loaded = load(&files, None);
-    let scene = Scene::over(loaded, true);
+    let scene = served(Scene::over(loaded, true));
     let wanted = std::env::var("WEFT_REPLAY_PAGES")
         .ok()
         .and_then(|pages| pages.parse().ok());
@@ -139,18 +182,11 @@ fn no_page_of_any_crawl_asks_for_anything_outside() {
     let mut outside = Vec::new();
     for page in &pages {
         let (url, time) = (&page.url, &page.timestamp);
-        browser.go(&format!("http://{}/replay/{time}/{url}", scene.replay()));
-        browser.enter_frame(Some("iframe.replay"));
-        let shown = browser.script(READ);
+        let shown = read(&browser, &scene, (url.as_str(), time.as_str()));
         assert!(
             shown[1].as_u64().is_some_and(|length| length > 200),
             "{url} at {time}: {shown}"
         );
-        // Scripts of the page may run on after it is loaded.
-        std::thread::sleep(SETTLES);
-        let follows = browser.script(FOLLOW) == true;
-        std::thread::sleep(if follows { SETTLES } else { Duration::ZERO });
-        browser.enter_frame(None);
         outside.extend(
             proxy
                 .take()

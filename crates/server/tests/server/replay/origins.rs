@@ -1,4 +1,4 @@
-//! Archived sites in origins of their own.
+//! Archived sites in their own origins.
 
 use std::sync::atomic::Ordering;
 
@@ -20,7 +20,7 @@ fn scene(captures: &[(&str, i64, &str)]) -> Scene {
 }
 
 /// Returns the scene with a server that gives sites origins.
-fn over(scene: Scene) -> Scene {
+pub(super) fn over(scene: Scene) -> Scene {
     let mut settings = with_replay();
     if let Some(replay) = &mut settings.replay {
         replay.domain = Some(REPLAY_DOMAIN.to_owned());
@@ -137,7 +137,8 @@ fn documents_are_as_captured_but_for_their_script() {
     ]);
     let port = scene.replay().port();
     let head = format!(
-        "<script src=\"http://{SITE}.{TIME}.{REPLAY_DOMAIN}:{port}/__weft/head.js\" data-url=\"http://a.example/\" data-time=\"{TIME}\"></script>"
+        "<script src=\"http://{SITE}.{TIME}.{REPLAY_DOMAIN}:{port}/__weft/head.js\" data-url=\"http://a.example/\" data-time=\"{TIME}\"></script>\
+         <script>self.weftHead?delete self.weftHead:stop()</script>"
     );
     let shown = at(&scene, SITE, &asked("iframe", "/"), DATA);
     check(
