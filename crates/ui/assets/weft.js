@@ -427,8 +427,8 @@
         sessionStorage.setItem(WITHOUT, "1");
         showByPath();
       }
+      if (weft === "arrived" || weft === "replay") clearTimeout(waiting);
       if (weft !== "replay") return;
-      clearTimeout(waiting);
       if (typeof url !== "string" || typeof time !== "string" || !/^https?:\/\//.test(url) || !/^\d{0,17}$/.test(time)) return;
       // Without dot segments, which would lead out of /replay/.
       const plain = URL.canParse(url) ? new URL(url).href : "";

@@ -393,8 +393,9 @@
   }, { once: true });
   guard(window);
 
-  // The archive's page around this one shows where the reader is.
+  // The archive's page around this one shows where the reader is, and waits until the page arrives.
   if (isOutermost) {
+    outside.postMessage({ weft: "arrived" }, "*");
     addEventListener("DOMContentLoaded", () => outside.postMessage({ weft: "replay", url: document.URL, time, title: document.title }, "*"));
   }
 })();

@@ -58,7 +58,7 @@ fn document(visit: &Visit, has_scripts: bool) -> String {
     };
     format!(
         "{loads}; frame-src {all}; form-action {all}; object-src 'none'; worker-src 'self' blob:; manifest-src 'none'; \
-         base-uri http: https:; webrtc 'block'"
+         base-uri http: https:"
     )
 }
 
@@ -98,7 +98,6 @@ const HEADERS: [(HeaderName, &str); 5] = [
     // Requests that the browser itself makes.
     (
         HeaderName::from_static("permissions-policy"),
-        "attribution-reporting=(), browsing-topics=(), identity-credentials-get=(), join-ad-interest-group=(), \
-         payment=(), private-aggregation=(), run-ad-auction=(), shared-storage=()",
+        "browsing-topics=(), identity-credentials-get=(), payment=()",
     ),
 ];

@@ -234,10 +234,10 @@ fn a_page_reads_of_other_sites_what_they_allow() {
     let page = format!("http://{SITE}.{rest}");
     for (name, parameters, origin, is_read) in [
         ("all", "", &*page, true),
-        ("one", "", &page, true),
-        ("other", "", &page, false),
-        ("none", "", &page, false),
-        ("none", "&loaded=1", &page, true),
+        ("one", "", &*page, true),
+        ("other", "", &*page, false),
+        ("none", "", &*page, false),
+        ("none", "&loaded=1", &*page, true),
         ("one", "", "null", false),
         ("all", "", "http://evil.example", false),
     ] {
