@@ -348,10 +348,10 @@ fn a_page_works_as_it_did() {
 
 /// Script of a page that tries to read what `victim.example` has, and pages of the archive. The
 /// title names the ways that succeeded.
-const SPY: &str = r#"<!doctype html><title>spy</title><iframe id=v src="https://victim.example/"></iframe><img id=i src="https://victim.example/i.svg">
+const SPY: &str = r#"<!doctype html><title>spy</title><iframe id=v src="https://victim.example/p"></iframe><img id=i src="https://victim.example/i.svg">
 <link id=l rel=stylesheet href="https://victim.example/secret.css"><script>window.errors = []; onerror = (message) => { errors.push(message); return true; }</script>
 <script src="https://victim.example/secret.js"></script><script>
-const V = "https://victim.example/", rest = location.host.slice(location.host.indexOf(".")), O = "http://https--victim-example" + rest, WEB = "http://web" + rest, API = location.ancestorOrigins[0];
+const V = "https://victim.example/p", rest = location.host.slice(location.host.indexOf(".")), O = "http://https--victim-example" + rest, WEB = "http://web" + rest, API = location.ancestorOrigins[0];
 const text = async (url, init) => (await fetch(url, init)).text();
 const until = (make, ms) => new Promise((resolve) => { make(resolve); setTimeout(() => resolve(""), ms); });
 const request = (type) => until((resolve) => { const x = new XMLHttpRequest(); x.open("GET", V); x.responseType = type; x.onload = () => resolve(type ? x.response.body.innerText : x.responseText); x.onerror = () => resolve(""); x.send(); }, 900);
@@ -359,15 +359,15 @@ const blob = (code) => URL.createObjectURL(new Blob([code]));
 const asks = (url) => "fetch('" + url + "').then((a) => a.text()).then((t) => postMessage(t), () => postMessage(''))";
 const works = (url) => until((resolve) => { const worker = new Worker(url); worker.onmessage = (event) => resolve(event.data); worker.onerror = () => resolve(""); }, 900);
 const ways = {
-  fetch: () => text(V), json: () => text(V + "data.json"), opaque: () => text(V, { mode: "no-cors" }), origin: () => text(O + "/"),
-  origin_get: () => text(O + "/__weft/get?for=fetch&url=/"), web: () => text(WEB + "/__weft/get?for=font&loaded=1&url=" + V), own_get: () => text("/__weft/get?for=fetch&url=/"),
+  fetch: () => text(V), json: () => text(V + "/data.json"), opaque: () => text(V, { mode: "no-cors" }), origin: () => text(O + "/p"),
+  origin_get: () => text(O + "/__weft/get?for=fetch&url=/p"), web: () => text(WEB + "/__weft/get?for=font&loaded=1&url=" + V), own_get: () => text("/__weft/get?for=fetch&url=/"),
   clear: () => text("/__weft/clear"), request: () => request(""), request_document: () => request("document"),
   frame: () => v.contentDocument.body.innerText, frame_window: () => v.contentWindow.document.body.innerText, frame_storage: () => v.contentWindow.localStorage.k, frame_index: () => window[0].document.body.innerText,
   domain: () => { document.domain = rest.split(".").slice(2).join(".").split(":")[0]; return window[0].document.body.innerText; },
   storage: () => JSON.stringify(localStorage) + JSON.stringify(sessionStorage), cookie: () => document.cookie, databases: async () => JSON.stringify(await indexedDB.databases()), caches: async () => JSON.stringify(await caches.keys()),
   canvas: async () => { await i.decode(); const canvas = document.createElement("canvas"); canvas.getContext("2d").drawImage(i, 0, 0); return canvas.toDataURL() + "secret"; },
-  css: () => [...l.sheet.cssRules].map((rule) => rule.cssText).join(), errors: () => errors.join(), module: async () => JSON.stringify(await import(V + "data.json", { with: { type: "json" } })),
-  worker: () => works(V + "secret.js"), worker_blob: () => works(blob(asks(V))), worker_get: () => works(blob(asks(location.origin + "/__weft/get?for=fetch&url=" + V))),
+  css: () => [...l.sheet.cssRules].map((rule) => rule.cssText).join(), errors: () => errors.join(), module: async () => JSON.stringify(await import(V + "/data.json", { with: { type: "json" } })),
+  worker: () => works("https://victim.example/secret.js"), worker_blob: () => works(blob(asks(V))), worker_get: () => works(blob(asks(location.origin + "/__weft/get?for=fetch&url=" + V))),
   srcdoc: () => until((resolve) => { const frame = document.createElement("iframe"); self.got = resolve; frame.srcdoc = "<script>fetch('" + V + "').then((a) => a.text()).then((t) => parent.got(t), () => parent.got(''))</scr" + "ipt>"; document.body.append(frame); }, 900),
   api: () => text(API + "/api/v1/search?q=secret"), cdx: () => text(API + "/cdx?url=victim.example/*"), record: () => text(API + "/record?url=" + V), load: () => text(API + "/api/v1/loads", { method: "POST", body: "{}" }),
   bar: () => parent.document.body.innerText.replace(document.body.innerText, ""), top: () => top.document.body.innerText, address: () => top.location.href,
@@ -393,9 +393,9 @@ fn two_sites_read_nothing_of_each_other_nor_of_the_archive() {
     );
     let spy = format!("{HTML}{SPY}");
     let scene = scene(&[
-        ("https://victim.example/", 0, &victim),
+        ("https://victim.example/p", 0, &victim),
         (
-            "https://victim.example/data.json",
+            "https://victim.example/p/data.json",
             0,
             "Content-Type: application/json\r\n\r\n{\"a\":\"secret\"}",
         ),
