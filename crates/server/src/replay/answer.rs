@@ -46,7 +46,7 @@ pub(super) async fn respond(
                 return Box::pin(respond(state, request, *beyond, None)).await;
             }
             RedirectEnd::Endless(way) if request.address.modifier != Modifier::Raw => {
-                return Ok(super::frame::endless(&way, request.address, request.scripts));
+                return Ok(super::frame::endless(&way, request));
             }
             RedirectEnd::Endless(_) | RedirectEnd::Elsewhere => {}
         }
@@ -75,7 +75,9 @@ pub(super) async fn respond(
     }
     let first = state
         .replay_origin()
-        .and_then(|place| place.main_origin(request.headers));
+        .and_then(|place| place.main_origin(request.headers))
+        // The host of a site's origin is not a name of the first port.
+        .filter(|_| request.origins.is_none());
     super::frame::memento(headers, &capture, first.as_deref());
     Ok(response)
 }

@@ -58,16 +58,18 @@ pub(super) async fn respond(state: &Arc<Common>, visit: &Visit, mut request: Req
 }
 
 async fn answered(state: &Arc<Common>, visit: &Visit, request: Request) -> Response {
+    if request.uri().path() == GET_PATH && Fetch::of(request.headers()).is_data(visit) {
+        return match *request.method() {
+            Method::OPTIONS => resource::preflight(visit, request.headers()),
+            _ => resource::respond(state, visit, request).await,
+        };
+    }
     let fetch = Fetch::of(request.headers());
     let path = request.uri().path();
     match path {
         HEAD_PATH => script(HEAD.to_owned()),
         INSTALL_PATH => script(INSTALL.to_owned()),
         WORKER_PATH if fetch.is_for_a_worker() => worker(visit),
-        GET_PATH if fetch.is_data(visit) && request.method() == Method::OPTIONS => {
-            resource::preflight(visit, request.headers())
-        }
-        GET_PATH if fetch.is_data(visit) => resource::respond(state, visit, request).await,
         TO_PATH => to(state, visit, &Query::of(request.uri().query())),
         CLEAR_PATH if fetch.is_frame() => pages::clear(),
         _ if path.starts_with(OWN_PREFIX) => pages::refused(&nothing_here()),
