@@ -396,7 +396,11 @@
     };
     const wait = () => {
       clearTimeout(waiting);
-      waiting = setTimeout(showByPath, WAIT_MS);
+      waiting = setTimeout(() => {
+        // If no page ever arrived, the browser does not find the name, and the next page does not wait.
+        sessionStorage.setItem(WITHOUT, sessionStorage.getItem(WITHOUT) ?? "1");
+        showByPath();
+      }, WAIT_MS);
     };
     if (address && sessionStorage.getItem(WITHOUT)) showByPath();
     else if (address) {
@@ -416,8 +420,10 @@
       document.title = title || document.title;
       const answer = await fetch(here);
       const bar = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".replay-bar");
-      const old = document.querySelector(".replay-bar");
-      if (bar && old && shown === here) old.replaceWith(bar);
+      if (shown !== here) return;
+      // Without a bar it is the page for what cannot be shown, with captures that are near.
+      if (bar) document.querySelector(".replay-bar").replaceWith(bar);
+      else location.assign(here);
     };
     window.addEventListener("message", (event) => {
       if (event.source !== replay.contentWindow || !event.data) return;
@@ -427,7 +433,10 @@
         sessionStorage.setItem(WITHOUT, "1");
         showByPath();
       }
-      if (weft === "arrived" || weft === "replay") clearTimeout(waiting);
+      if (weft === "arrived" && inOrigin) {
+        clearTimeout(waiting);
+        sessionStorage.setItem(WITHOUT, "");
+      }
       if (weft !== "replay") return;
       if (typeof url !== "string" || typeof time !== "string" || !/^https?:\/\//.test(url) || !/^\d{0,17}$/.test(time)) return;
       // Without dot segments, which would lead out of /replay/.

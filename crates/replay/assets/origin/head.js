@@ -20,7 +20,7 @@
   const isWeb = /^https?:$/;
   const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
   // Stops a document in which this script did not run.
-  const CHECK_TAG = "<script>self.weftHead?delete self.weftHead:stop()</script>";
+  const CHECK_TAG = "<script>document.currentScript.remove();self.weftHead?delete self.weftHead:stop()</script>";
   const DOCUMENT_TAG = own.outerHTML.replace(/ src="[^"]*"/, ` src="${HEAD}"`) + CHECK_TAG;
   own.remove();
   // For a document that the browser does not give to the worker, because it has another origin. It
@@ -109,8 +109,9 @@
   // What the page reads of itself. `location` cannot be replaced (HTML, section 7.2.4).
   function guardDocument(self) {
     const { prototype } = self.Document;
+    // The small page that installs the worker makes a document its own referrer.
     let referrer = "";
-    try { const url = new NativeURL(self.document.referrer); if (url.host.endsWith(rest)) referrer = unmappedOrigin(url.origin) + url.pathname + url.search; } catch { /* There is none. */ }
+    try { const url = new NativeURL(self.document.referrer); if (url.host.endsWith(rest) && url.href !== location.href.split("#")[0]) referrer = unmappedOrigin(url.origin) + url.pathname + url.search; } catch { /* There is none. */ }
     if (self === window && isWeb.test(location.protocol)) {
       for (const name of ["URL", "documentURI"]) define(prototype, name, { get: () => new NativeURL(location.pathname + location.search + location.hash, pageUrl).href });
     }

@@ -3,8 +3,9 @@
 "use strict";
 (async () => {
   const TRIES = "weft-tries";
-  // The archive's page around this one waits for this message, or shows the page in another way.
-  const tell = (weft) => parent.postMessage({ weft }, "*");
+  // The archive's page around this one waits for this message, or shows the page in another way. The
+  // frame of an archived page tells nothing to that page.
+  const tell = (weft) => { if (parent === top) top.postMessage({ weft }, "*"); };
   try {
     tell("installing");
     // A browser that never gives the page to the worker must not load it forever.

@@ -115,7 +115,7 @@ impl Origins {
 }
 
 /// A script that stops a document in which [`HEAD`](super::HEAD) did not run.
-pub(crate) const CHECK: &str = "self.weftHead?delete self.weftHead:stop()";
+pub(crate) const CHECK: &str = "document.currentScript.remove();self.weftHead?delete self.weftHead:stop()";
 
 /// Returns the policy for a document that loads nothing but the script of `origin`.
 pub(crate) fn policy_tag(origin: &str) -> String {

@@ -26,7 +26,7 @@ mod visit;
 use std::sync::Arc;
 
 use axum::extract::Request;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use replay::origin::{
     GET_PATH, HEAD, HEAD_PATH, INSTALL, INSTALL_PATH, OWN_PREFIX, Site, TO_PATH, WORKER, WORKER_PATH,
@@ -40,6 +40,9 @@ use super::port;
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::state::Common;
+
+/// Header with the paths that a service worker may answer (Service Workers, section 4.4).
+const SERVICE_WORKER_ALLOWED: HeaderName = HeaderName::from_static("service-worker-allowed");
 
 /// Path of the page that deletes what the site stored.
 const CLEAR_PATH: &str = "/__weft/clear";
@@ -102,6 +105,8 @@ fn worker(visit: &Visit) -> Response {
     };
     // An origin has no quotation marks, and no line ends.
     let mut response = script(format!("const SITE = \"{site}\";\n{WORKER}"));
+    // Without it the worker would only get requests for paths next to its own.
+    set(&mut response, SERVICE_WORKER_ALLOWED, "/");
     response.extensions_mut().insert(policy::Kind::Worker);
     response
 }

@@ -41,13 +41,13 @@ const READ: &str = "for (const element of document.querySelectorAll('a,img,area,
 const FOLLOW: &str = "const link = [...document.querySelectorAll('a[href]')].find((link) => /^http/.test(link.href)); if (link) link.click(); return !!link";
 
 /// A proxy, and the first line of each request to it.
-struct Proxy {
+pub(super) struct Proxy {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Proxy {
-    fn start() -> Proxy {
+    pub(super) fn start() -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -71,8 +71,18 @@ impl Proxy {
         Proxy { port, asked }
     }
 
+    /// Returns flags of a browser that reaches other hosts only through it.
+    pub(super) fn flags(&self) -> Vec<String> {
+        vec![
+            format!("--proxy-server=http://127.0.0.1:{}", self.port),
+            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE *.localhost".to_owned(),
+            "--disable-features=OptimizationHints,NetworkTimeServiceQuerying,AutofillServerCommunication"
+                .to_owned(),
+        ]
+    }
+
     /// Returns the first lines of requests since the last call, except the browser's own.
-    fn take(&self) -> Vec<String> {
+    pub(super) fn take(&self) -> Vec<String> {
         let mut asked = std::mem::take(&mut *self.asked.lock().expect("a log"));
         asked.retain(|line| !OF_THE_BROWSER.contains(&host_of(line)));
         asked
@@ -154,14 +164,7 @@ fn ask_nothing_outside(
         return;
     };
     let proxy = Proxy::start();
-    let flags = [
-        format!("--proxy-server=http://127.0.0.1:{}", proxy.port),
-        // Hosts cannot be reached without the proxy.
-        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE *.localhost".to_owned(),
-        "--disable-features=OptimizationHints,NetworkTimeServiceQuerying,AutofillServerCommunication"
-            .to_owned(),
-    ];
-    let Some(browser) = Browser::start(&flags) else {
+    let Some(browser) = Browser::start(&proxy.flags()) else {
         return;
     };
     let crawls = std::fs::read_dir(data.join("crawls")).expect("crawls");

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use server::REPLAY_DOMAIN;
 
+use super::crawls::Proxy;
 use super::trap::{Port, REALMS, XHTML_REALMS, code, realm, xhtml_realm};
 use super::*;
 
@@ -102,7 +103,14 @@ fn only_the_worker_gets_content() {
         assert!(!answer.contains("secret"), "{label} {path} {headers}");
     }
     let worker = at(&scene, SITE, "/__weft/worker.js", &with("empty", "serviceworker"));
-    check(&worker, 200, &["const SITE = \"http://a.example\";"]);
+    check(
+        &worker,
+        200,
+        &[
+            "service-worker-allowed: /\r\n",
+            "const SITE = \"http://a.example\";",
+        ],
+    );
     // The API and the pages of the archive are not there, and other names are not known.
     check(&at(&scene, SITE, "/api/v1/search?q=secret", ""), 403, &[]);
     check(
@@ -138,7 +146,7 @@ fn documents_are_as_captured_but_for_their_script() {
     let port = scene.replay().port();
     let head = format!(
         "<script src=\"http://{SITE}.{TIME}.{REPLAY_DOMAIN}:{port}/__weft/head.js\" data-url=\"http://a.example/\" data-time=\"{TIME}\"></script>\
-         <script>self.weftHead?delete self.weftHead:stop()</script>"
+         <script>document.currentScript.remove();self.weftHead?delete self.weftHead:stop()</script>"
     );
     let shown = at(&scene, SITE, &asked("iframe", "/"), DATA);
     check(
@@ -294,9 +302,11 @@ fn title_of(browser: &Browser, scene: &Scene, url: &str, prefix: &str) -> String
     title().unwrap_or_default()
 }
 
+/// Also checks that nothing is requested from the live web.
 #[test]
 fn a_page_works_as_it_did() {
-    let Some(browser) = Browser::start(&[]) else {
+    let proxy = Proxy::start();
+    let Some(browser) = Browser::start(&proxy.flags()) else {
         return;
     };
     let page = format!(
@@ -306,6 +316,8 @@ fn a_page_works_as_it_did() {
          said.push(localStorage.getItem('a'), document.cookie, location.pathname, getComputedStyle(document.querySelector('h1')).color, parent === self);\
          addEventListener('message', async (event) => {{ said.push(event.origin, event.data, event.source === f.contentWindow);\
          said.push(await (await fetch('/data?x')).text(), await (await fetch('https://a.example/data?x')).text(), (await import('https://cdn.example/m.js')).default);\
+         const inner = document.createElement('iframe'); inner.srcdoc = `<script>fetch('https://cdn.example/text').then((answer) => answer.text()).then((text) => parent.got(text))</scr` + `ipt>`;\
+         said.push(await new Promise((resolve) => {{ self.got = resolve; document.body.append(inner) }}));\
          const worker = new Worker('/w.js'); worker.onmessage = (event) => {{ document.title = 'said ' + said.concat(event.data).join(' ') }} }}, {{ once: true }})</script>"
     );
     let script =
@@ -329,6 +341,7 @@ fn a_page_works_as_it_did() {
             0,
             "Content-Type: text/css\r\n\r\nh1{color:rgb(1,2,3)}",
         ),
+        ("https://cdn.example/text", 0, &script("srcdoc")),
         ("https://cdn.example/x.js", 0, &script("var loaded = 'loaded'")),
         ("https://cdn.example/m.js", 0, &script("export default 'module'")),
         (
@@ -342,8 +355,36 @@ fn a_page_works_as_it_did() {
     let title = title_of(&browser, &scene, "https://a.example/page?q=1", "said");
     assert_eq!(
         title,
-        "said /page?q=1 https://a.example/page?q=1 loaded stored c=cookie /pushed rgb(1, 2, 3) true https://frame.example hello true data data module 23"
+        "said /page?q=1 https://a.example/page?q=1 loaded stored c=cookie /pushed rgb(1, 2, 3) true https://frame.example hello true data data module srcdoc 23"
     );
+    assert_eq!(proxy.take(), [""; 0]);
+}
+
+#[test]
+fn the_site_of_the_demo_opens_in_its_own_origin() {
+    let proxy = Proxy::start();
+    let Some(browser) = Browser::start(&proxy.flags()) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let web = generate::demo::write(folder.path()).expect("the site of the demo");
+    let scene = over(Scene::over(load(&web.files, None), true));
+    browser.go(&format!(
+        "http://{}/replay/{TIME}/{}",
+        scene.server.address, web.start_url
+    ));
+    let expected = format!(
+        "http://https--docs-weft-example.{TIME}.{REPLAY_DOMAIN}:{} {}",
+        scene.replay().port(),
+        web.start_url
+    );
+    let shown = "return document.styleSheets[0].cssRules.length && self.origin + ' ' + document.URL";
+    wait_for(&browser, "the start page with its style", || {
+        browser
+            .script_in_frame("iframe.replay", shown)
+            .is_ok_and(|shown| shown == expected)
+    });
+    assert_eq!(proxy.take(), [""; 0]);
 }
 
 /// Script of a page that tries to read what `victim.example` has, and pages of the archive. The
