@@ -191,9 +191,12 @@ fn documents_are_as_captured_but_for_their_script() {
 fn redirects_lead_to_the_origin_of_their_target() {
     let moved = "HTTP/1.1 302 Found\r\nLocation: https://b.example/x?y\r\n\r\n";
     let long = format!("https://{}.example/", "a".repeat(60));
+    let circle = |to: &str| format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\n\r\n");
     let scene = scene(&[
         ("http://a.example/moved", 0, moved),
         (&long, 0, &format!("{HTML}long name")),
+        ("http://a.example/one", 0, &circle("/two")),
+        ("http://a.example/two", 0, &circle("/one")),
     ]);
     let rest = format!("{TIME}.{REPLAY_DOMAIN}:{}", scene.replay().port());
     check(
@@ -207,6 +210,11 @@ fn redirects_lead_to_the_origin_of_their_target() {
         &[&format!(
             "location: http://web.{rest}/__weft/get?for=image&url=https%3A%2F%2Fb.example%2Fx%3Fy\r\n"
         )],
+    );
+    check(
+        &at(&scene, SITE, &asked("iframe", "/one"), DATA),
+        508,
+        &["Redirects without an end", "data-url=\"http://a.example/one\""],
     );
     // The server knows the digest of a long name once it has given it out.
     let url: String = url::form_urlencoded::byte_serialize(long.as_bytes()).collect();
