@@ -114,7 +114,7 @@ fn is_this_machine(host: &str) -> bool {
 }
 
 /// Returns a host without its port. An IPv6 address keeps its brackets.
-fn without_port(host: &str) -> &str {
+pub(crate) fn without_port(host: &str) -> &str {
     match host.rfind(':') {
         Some(colon) if !host[colon..].contains(']') => &host[..colon],
         _ => host,

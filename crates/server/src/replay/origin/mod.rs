@@ -62,10 +62,10 @@ pub(super) async fn respond(state: &Arc<Common>, visit: &Visit, mut request: Req
 
 async fn answered(state: &Arc<Common>, visit: &Visit, request: Request) -> Response {
     if request.uri().path() == GET_PATH && Fetch::of(request.headers()).is_data(visit) {
-        return match *request.method() {
-            Method::OPTIONS => resource::preflight(visit, request.headers()),
-            _ => resource::respond(state, visit, request).await,
-        };
+        if request.method() == Method::OPTIONS {
+            return resource::preflight(visit, request.headers());
+        }
+        return resource::respond(state, visit, request).await;
     }
     let fetch = Fetch::of(request.headers());
     let path = request.uri().path();

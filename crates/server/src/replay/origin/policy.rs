@@ -30,10 +30,7 @@ pub(super) fn confine(response: &mut Response, visit: &Visit) {
         ),
         None => document(visit, has_scripts),
     };
-    let policy = match &visit.ancestors {
-        Some(ancestors) => format!("{policy}; frame-ancestors {ancestors}"),
-        None => policy,
-    };
+    let policy = format!("{policy}; frame-ancestors {}", visit.ancestors);
     let headers = response.headers_mut();
     insert(headers, header::CONTENT_SECURITY_POLICY, &policy);
     insert(headers, CONNECTION_ALLOWLIST, &connections(visit, kind));

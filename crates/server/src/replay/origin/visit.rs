@@ -3,6 +3,8 @@
 use axum::http::{HeaderMap, header};
 use replay::origin::{Label, Origins, Site, parse_host};
 
+use super::super::policy::is_plain;
+use crate::replay_origin::without_port;
 use crate::state::Common;
 
 /// The origin that a request names.
@@ -16,8 +18,8 @@ pub(in crate::replay) struct Visit {
     pub(super) origins: Origins,
     /// All origins of archived sites, as a source of a policy.
     pub(super) all: String,
-    /// Origins that may show these pages in frames.
-    pub(super) ancestors: Option<String>,
+    /// Origins that may show these pages in frames: all archived sites, and the archive's pages.
+    pub(super) ancestors: String,
 }
 
 impl Visit {
@@ -31,16 +33,18 @@ impl Visit {
         let named = parse_host(host, place.domain()?)?;
         let (scheme, authority) = place.sites()?;
         let all = format!("{scheme}://*.{authority}");
-        // The origin of the archive behind a proxy is not known.
-        let ancestors = place.settings.url.is_none().then(|| {
-            let port = place.main_port;
-            let mut ancestors = format!("{all} http://localhost:{port} http://127.0.0.1:{port}");
-            for site in &place.settings.embed_on {
-                ancestors.push(' ');
-                ancestors.push_str(site);
+        let mut ancestors = all.clone();
+        if place.settings.url.is_some() {
+            // A proxy gives the archive one of the server's names, at a port that is not known.
+            for name in state.settings.hosts.iter().map(|host| without_port(host)) {
+                if is_plain(name) {
+                    ancestors.push_str(&format!(" {scheme}://{name}:*"));
+                }
             }
-            ancestors
-        });
+        } else {
+            let port = place.main_port;
+            ancestors.push_str(&format!(" http://localhost:{port} http://127.0.0.1:{port}"));
+        }
         Some(Visit {
             site: place.digests.site(&named.label),
             origins: Origins::new(scheme, &named.label, &named.time, &authority),

@@ -120,6 +120,33 @@ fn only_the_worker_gets_content() {
     );
 }
 
+/// The names of the server are those of the archive's pages.
+#[test]
+fn behind_a_proxy_only_the_archive_shows_sites_in_frames() {
+    let scene = Scene::of(&[("http://a.example/", 0, &format!("{HTML}x"))]);
+    let mut settings = with_replay();
+    settings.hosts = vec!["archive.example.org".to_owned()];
+    if let Some(replay) = &mut settings.replay {
+        replay.url = Some("https://replay.example.org:8443".to_owned());
+        replay.domain = Some("replay.example.org".to_owned());
+    }
+    let scene = Scene {
+        server: Running::start_over(ServerParts::from(scene.loaded.archive.clone()), settings),
+        ..scene
+    };
+    let small = scene.exchange(&format!(
+        "GET / HTTP/1.1\r\nHost: {SITE}.{TIME}.replay.example.org:8443\r\nConnection: close\r\n{FRAME}\r\n"
+    ));
+    check(
+        &small,
+        200,
+        &[
+            "/__weft/install.js",
+            "; frame-ancestors https://*.replay.example.org:8443 https://archive.example.org:*\r\n",
+        ],
+    );
+}
+
 #[test]
 fn documents_are_as_captured_but_for_their_script() {
     let document = "<!doctype html>\r\n<html><head><base href=/d/><style>@import '//b.example/';</style></head>\
