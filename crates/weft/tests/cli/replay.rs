@@ -57,6 +57,13 @@ fn archived_pages_are_shown_on_an_origin_of_their_own() {
     let bar = served.get(PAGE);
     let origin = served.said["replay"].as_str().expect("a replay origin");
     assert!(bar.contains(&format!("src=\"{origin}replay/~")), "{bar}");
+    // A browser on this machine finds the origin of the site.
+    let site = "data-address=\"http://http--www-library-example.20160101000000.replay.localhost:";
+    assert!(bar.contains(site), "{bar}");
+    drop(served);
+    let served = serve(&place, &["--replay-domain", "off"]);
+    let bar = served.get(PAGE);
+    assert!(bar.contains("<iframe") && !bar.contains("data-address"), "{bar}");
 }
 
 /// A capture known only from an index is listed with all captures; a request for its content names

@@ -160,6 +160,11 @@ fn documents_are_as_captured_but_for_their_script() {
         ),
         ("http://a.example/data", 0, &format!("{HTML}{data}")),
         (
+            "http://a.example/feed.xml",
+            0,
+            "Content-Type: application/xml\r\n\r\n<feed/>",
+        ),
+        (
             "http://a.example/s.css",
             0,
             "Content-Type: text/css\r\n\r\na{b:url(/c)}",
@@ -170,6 +175,12 @@ fn documents_are_as_captured_but_for_their_script() {
             "Content-Type: text/javascript\r\n\r\n'use strict'; 1",
         ),
     ]);
+    let data_as_frame = at(&scene, SITE, &asked("iframe", "/feed.xml"), DATA);
+    check(
+        &data_as_frame,
+        200,
+        &["script-src 'none'; frame-src http://*.", "permissions-policy: "],
+    );
     let port = scene.replay().port();
     let head = format!(
         "<script src=\"http://{SITE}.{TIME}.{REPLAY_DOMAIN}:{port}/__weft/head.js\" data-url=\"http://a.example/\" data-time=\"{TIME}\"></script>\
