@@ -76,7 +76,7 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
         epoch: None,
     };
     let content = html! {
-        (bar(&state, &page, &calendar, (&found.capture, &exact), site.is_some()))
+        (bar(&state, &page, &calendar, (&found.capture, &exact), (&origin, site.is_some())))
         (frame_of(site.as_ref(), &format!("{origin}{exact}"), replay.scripts()))
     };
     let sources = match &site {
@@ -150,9 +150,14 @@ fn bar(
     page: &PageBody,
     calendar: &CalendarBody,
     (capture, shown): (&CdxRow, &Address),
-    has_origin: bool,
+    (origin, has_origin): (&str, bool),
 ) -> Markup {
     let at = At::exactly(capture);
+    let alone = Address {
+        key: String::new(),
+        modifier: Modifier::None,
+        ..shown.clone()
+    };
     let mut facts = facts(page, calendar, capture);
     if state.seen_in_replay().is_some() {
         facts.push(html! { "shown without your access rights: restricted parts are missing" });
@@ -172,8 +177,9 @@ fn bar(
                         a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
                         a.button.quiet href=(link::page(&page.url)) { "Text and links" }
                         a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }
+                        a.button.quiet href={ (origin) (alone) } { "Open without the bar" }
                         (parts::outside_link(&capture.url))
-                        @if has_origin { " " button.quiet type="button" data-clear { "Delete what the site stored" } }
+                        @if has_origin { " " button.button.quiet type="button" data-clear { "Delete what the site stored" } }
                     }
                 }
             }
