@@ -21,7 +21,9 @@
   const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
   // Stops a document in which this script did not run.
   const CHECK_TAG = "<script>document.currentScript.remove();self.weftHead?delete self.weftHead:stop()</script>";
-  const DOCUMENT_TAG = own.outerHTML.replace(/ src="[^"]*"/, ` src="${HEAD}"`) + CHECK_TAG;
+  // Documents in attributes get this head. It is the same in every document of the site: a frame that
+  // two of them follow would otherwise get one head after the other without end.
+  const DOCUMENT_TAG = `<script src="${HEAD}" data-url="${new NativeURL("/", pageUrl).href}" data-time=""></script>` + CHECK_TAG;
   own.remove();
   // For a document that the browser does not give to the worker, because it has another origin. It
   // may load nothing.
@@ -254,13 +256,16 @@
     for (let at = 0; at < found.length; at++) prepare(found[at]);
   }
 
-  const contents = [];
-  for (const Class of [HTMLIFrameElement, window.HTMLFrameElement]) if (Class) contents.push(getOwnPropertyDescriptor(Class.prototype, "contentWindow").get);
-  // Prepares the window of a frame, if it has this origin.
+  const contentOf = (Class) => Class && getOwnPropertyDescriptor(Class.prototype, "contentWindow").get;
+  const contents = { __proto__: null, iframe: contentOf(HTMLIFrameElement), frame: contentOf(window.HTMLFrameElement) };
+  // Prepares the window of a frame, if it has this origin. A document around this one may have prepared
+  // this window, too: its getter is called only once, or deep frames would take exponential time.
   function enter(frame) {
-    for (let at = 0; at < contents.length; at++) {
-      try { const found = apply(contents[at], frame, []); if (isReadable(found)) guard(found); } catch { /* It is another kind of element. */ }
-    }
+    try { guardReadable(apply(contents[apply(nameOf, frame, [])], frame, [])); } catch { /* It is another kind of element. */ }
+  }
+  function guardReadable(found) {
+    if (isReadable(found)) guard(found);
+    return found;
   }
 
   function guardFrames(self, document) {
@@ -269,7 +274,7 @@
       if (!prototype) continue;
       const { get } = getOwnPropertyDescriptor(prototype, "contentWindow");
       const inner = getOwnPropertyDescriptor(prototype, "contentDocument").get;
-      define(prototype, "contentWindow", { get() { enter(this); return view(apply(get, this, [])); } });
+      define(prototype, "contentWindow", { get() { return view(guardReadable(apply(get, this, []))); } });
       define(prototype, "contentDocument", { get() { enter(this); return apply(inner, this, []); } });
       const src = getOwnPropertyDescriptor(prototype, "src");
       define(prototype, "src", { get: src.get, set(value) { src.set.call(this, mapped(value)); } });
@@ -334,7 +339,11 @@
       (_, before, mark, url) => before + mark + mapped(url.replace(/&amp;/g, "&")).replace(/&/g, "&amp;"));
   }
 
+  // A document around this one may have done it. Twice would double the work with each level.
+  const MARKUP = Symbol.for("weft-markup");
   function guardMarkup(self) {
+    if (self[MARKUP]) return;
+    defineProperty(self, MARKUP, { value: true });
     for (const [Class, name] of [["Element", "innerHTML"], ["Element", "outerHTML"], ["ShadowRoot", "innerHTML"]]) {
       const native = getOwnPropertyDescriptor(self[Class].prototype, name);
       if (native) define(self[Class].prototype, name, { get: native.get, set(value) { native.set.call(this, this.localName === "script" || this.localName === "style" ? value : preparedMarkup(value)); } });

@@ -13,6 +13,7 @@ use lol_html::send::Element;
 
 use super::{State, set};
 use crate::elements;
+use crate::origin::Site;
 
 /// Attribute of a declared shadow tree (HTML, section 4.12.3), and its name until the script makes
 /// the tree.
@@ -79,7 +80,9 @@ impl State {
         } else {
             String::new()
         };
-        head.push_str(&origins.head_tags("", self.scope.url().as_str(), self.scope.time()));
+        // The script gives documents in attributes the same head.
+        let site = Site::of(self.scope.url()).map_or_else(String::new, |site| format!("{site}/"));
+        head.push_str(&origins.head_tags("", &site, ""));
         // The document is already escaped. The writer escapes quotation marks.
         let prepared = format!("{}{document}", head.replace('&', "&amp;"));
         let _ = element.set_attribute("srcdoc", &prepared);
@@ -142,8 +145,12 @@ mod tests {
     }
 
     fn head(attributes: &str) -> String {
+        head_of("http://a.example/p?q&amp;r", "20140126200624", attributes)
+    }
+
+    fn head_of(url: &str, time: &str, attributes: &str) -> String {
         format!(
-            "<script{attributes} src=\"{OWN}/__weft/head.js\" data-url=\"http://a.example/p?q&amp;r\" data-time=\"20140126200624\"></script>\
+            "<script{attributes} src=\"{OWN}/__weft/head.js\" data-url=\"{url}\" data-time=\"{time}\"></script>\
              <script{attributes}>{}</script>",
             crate::origin::CHECK
         )
@@ -222,12 +229,10 @@ mod tests {
     #[test]
     fn a_document_in_an_attribute_begins_with_the_script() {
         let escaped = |text: &str| text.replace('&', "&amp;").replace('"', "&quot;");
+        let head = head_of("http://a.example/", "", "");
         check(
             "<iframe srcdoc='<p>&quot;&amp;lt;'></iframe>",
-            &format!(
-                "<iframe srcdoc=\"{}<p>&quot;&amp;lt;\"></iframe>",
-                escaped(&head(""))
-            ),
+            &format!("<iframe srcdoc=\"{}<p>&quot;&amp;lt;\"></iframe>", escaped(&head)),
         );
         let policy = crate::origin::policy_tag(OWN);
         for attributes in ["sandbox", "sandbox='x-allow-same-origin'", "credentialless"] {
@@ -235,7 +240,7 @@ mod tests {
                 &format!("<iframe {attributes} srcdoc=x></iframe>"),
                 &format!(
                     "<iframe {attributes} srcdoc=\"{}x\"></iframe>",
-                    escaped(&format!("{policy}{}", head("")))
+                    escaped(&format!("{policy}{head}"))
                 ),
             );
         }
@@ -243,7 +248,7 @@ mod tests {
             "<iframe sandbox='Allow-Same-Origin' srcdoc=x></iframe>",
             &format!(
                 "<iframe sandbox='Allow-Same-Origin' srcdoc=\"{}x\"></iframe>",
-                escaped(&head(""))
+                escaped(&head)
             ),
         );
     }
