@@ -176,11 +176,9 @@ impl ModelQuery {
     /// Makes a query of one to five parts. `sites` are values of `site:`.
     pub(crate) fn random(below: &mut Below<'_>, sites: &[&'static str]) -> ModelQuery {
         let (mut texts, mut parts) = (Vec::new(), Vec::new());
-        // The model does not cover function words in queries with alternatives.
-        let takes_or = below(3) == 0;
         for _ in 0..1 + below(5) {
             let (text, more) = match below(20) {
-                0 | 1 if takes_or => ModelQuery::alternatives(below),
+                0 if below(2) == 0 => ModelQuery::alternatives(below),
                 0..=2 => {
                     let [a, b, _] = different(below);
                     let both = [a, b].map(|word| Part::Demanded(Atom::Word(word)));
@@ -192,7 +190,7 @@ impl ModelQuery {
                 }
                 5..=10 => ModelQuery::demanded(below, sites),
                 11 => (UNKNOWN.to_owned(), vec![Part::Wanted(UNKNOWN)]),
-                12 | 13 if !takes_or => {
+                12 | 13 => {
                     let word = [ENGLISH, GERMAN][below(2)][below(2)];
                     (word.to_owned(), vec![Part::Wanted(word)])
                 }
@@ -298,6 +296,7 @@ impl ModelQuery {
             wanted: self.wanted(),
             demanded: weighing.collect(),
             singles: self.singles(),
+            has_alternatives: self.parts.iter().any(|part| matches!(part, Part::AnyOf(_))),
         };
         let words_or_beginnings = demanded
             .iter()
@@ -343,6 +342,7 @@ struct Matcher<'p> {
     /// Demanded words and phrases, which count as words that a page has.
     demanded: Vec<Atom>,
     singles: Vec<&'static str>,
+    has_alternatives: bool,
 }
 
 impl Matcher<'_> {
@@ -381,6 +381,9 @@ impl Matcher<'_> {
     fn has_enough(&self, page: &ModelPage, mode: Mode) -> bool {
         match (self.wanted.as_slice(), self.demanded.as_slice()) {
             ([], _) => return true,
+            (words, []) if self.has_alternatives && !words.iter().any(|word| self.is_weighty(*word)) => {
+                return true;
+            }
             ([word], []) => return page.has(*word),
             _ => {}
         }
