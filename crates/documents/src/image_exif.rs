@@ -9,7 +9,12 @@ const DEGREE: f64 = 1e6;
 
 /// Returns what the EXIF data of an image says; `None` without such data.
 pub(crate) fn read(bytes: &[u8]) -> Option<extract::Exif> {
-    let data = Reader::new().read_from_container(&mut Cursor::new(bytes)).ok()?;
+    // A damaged entry, which many files have, must not hide the others.
+    let data = Reader::new()
+        .continue_on_error(true)
+        .read_from_container(&mut Cursor::new(bytes))
+        .or_else(|error| error.distill_partial_result(|_| {}))
+        .ok()?;
     let found = extract::Exif {
         time: time(&data, Tag::DateTimeOriginal).or_else(|| time(&data, Tag::DateTimeDigitized)),
         location: location(&data),
@@ -33,12 +38,20 @@ fn text(data: &Exif, tag: Tag) -> Option<&[u8]> {
 /// Returns a time as 14 digits. A camera whose clock was never set writes zeros.
 fn time(data: &Exif, tag: Tag) -> Option<u64> {
     let time = DateTime::from_ascii(text(data, tag)?).ok()?;
+    let is_leap_year =
+        time.year.is_multiple_of(4) && (!time.year.is_multiple_of(100) || time.year.is_multiple_of(400));
+    let days = match time.month {
+        2 if is_leap_year => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
     let is_time = time.year > 0
         && (1..=12).contains(&time.month)
-        && (1..=31).contains(&time.day)
+        && (1..=days).contains(&time.day)
         && time.hour < 24
         && time.minute < 60
-        && time.second <= 60;
+        && time.second < 60;
     let parts = [time.month, time.day, time.hour, time.minute, time.second];
     let digits = parts.iter().fold(u64::from(time.year), |digits, part| {
         digits * 100 + u64::from(*part)
@@ -160,6 +173,7 @@ mod tests {
         for time in [
             "0000:00:00 00:00:00",
             "2012:13:06 07:08:09",
+            "2011:02:29 07:08:09",
             "2012:05",
             "yesterday",
         ] {

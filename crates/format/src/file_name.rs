@@ -66,7 +66,7 @@ pub fn base_name(name: &str) -> &str {
 
 /// Returns whether a path is an absolute one of Windows, of a drive (`C:\x`) or a share
 /// (`\\host\share\x`).
-fn is_windows_path(path: &str) -> bool {
+pub fn is_windows_path(path: &str) -> bool {
     match path.as_bytes() {
         [drive, b':', b'\\', ..] => drive.is_ascii_alphabetic(),
         [b'\\', b'\\', ..] => true,

@@ -13,7 +13,7 @@ use archive::question::{
     Answer, AttachmentRow, Body, CdxRow, FactsPlace, JobBody, LedgerRow, QuarantineRow, Question, RecordBody,
     StatusBody,
 };
-use format::file_name::keep_base_name;
+use format::file_name::{is_windows_path, keep_base_name};
 use inputs::Sources;
 
 use crate::answers::Answers;
@@ -191,7 +191,7 @@ const PATH_ENDS: [&str; 8] = [": ", "; ", ", ", "\"", "\n", " (", ") ", " at "];
 
 /// Replaces each absolute path, and each address in a store or package, with its last part.
 fn redact_text(text: &mut String) {
-    if !text.contains('/') {
+    if !text.contains(['/', '\\']) {
         return;
     }
     let mut shown = String::with_capacity(text.len());
@@ -224,7 +224,7 @@ fn is_path(text: &str) -> bool {
     let is_absolute = text.starts_with('/') && text[1..].starts_with(|c: char| !c.is_whitespace());
     let word = text.split(char::is_whitespace).next().unwrap_or_default();
     // Most web addresses are those of pages, which the client named itself.
-    is_absolute || inputs::is_address(word) && !word.starts_with("http")
+    is_absolute || is_windows_path(text) || inputs::is_address(word) && !word.starts_with("http")
 }
 
 #[cfg(test)]
@@ -249,6 +249,10 @@ mod tests {
             "cannot be read: b; load d.warc again",
         );
         check("open \"/a/b\": found text/html", "open \"b\": found text/html");
+        check(
+            r"is at offset 7 of C:\my crawls\x.warc.gz; load that file",
+            "is at offset 7 of x.warc.gz; load that file",
+        );
         check("wacz:///a/b.wacz#archive/x.warc.gz: gone", "x.warc.gz: gone");
         check(
             "s3://bucket/private/x.warc: refused (403): no",

@@ -178,6 +178,6 @@ fn not_loaded(line: &CaptureRow) -> AskError {
         line.url,
         format::date::digits(line.fetch_time_ms),
         line.offset,
-        line.input_name
+        base_name(&line.input_name)
     ))
 }

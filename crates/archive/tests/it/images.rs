@@ -25,7 +25,7 @@ impl DocumentReader for Reader {
         Ok(DocumentText::default())
     }
 
-    fn describe(&self, bytes: &[u8]) -> Result<ImageFacts, DocumentFailure> {
+    fn describe(&self, bytes: &[u8], _: bool) -> Result<ImageFacts, DocumentFailure> {
         let text = String::from_utf8_lossy(bytes);
         match u64::from_str_radix(&text, 16) {
             Ok(hash) => Ok(ImageFacts {
@@ -43,7 +43,7 @@ impl DocumentReader for Reader {
     }
 
     fn thumbnail(&self, bytes: &[u8]) -> Result<Thumbnail, DocumentFailure> {
-        self.describe(bytes)?;
+        self.describe(bytes, false)?;
         Ok(Thumbnail {
             mime: "image/jpeg".to_owned(),
             data: bytes.to_vec(),

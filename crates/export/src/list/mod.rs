@@ -215,8 +215,8 @@ impl ListExport {
         ListExport { left: rows, ..self }
     }
 
-    /// Returns the question for the first row alone, whose error tells whether the list can be
-    /// written at all.
+    /// Returns the question for the first row alone, or the whole question if its answer has no
+    /// parts. Its error tells whether the list can be written at all.
     pub fn first_row(&self) -> Question {
         let mut question = self.question.clone();
         if let Some((_, limit)) = paging(&mut question) {

@@ -94,12 +94,12 @@ pub trait DocumentReader: fmt::Debug + Send + Sync {
     /// [`DocumentFailure`].
     fn read(&self, format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure>;
 
-    /// Returns size, perceptual hash and EXIF data of an image. The same bytes give the same
-    /// answer, unless the failure says otherwise.
+    /// Returns size and perceptual hash of an image, and its EXIF data if `exif` asks for it. The
+    /// same bytes give the same answer, unless the failure says otherwise.
     ///
     /// # Errors
     /// [`DocumentFailure`].
-    fn describe(&self, bytes: &[u8]) -> Result<ImageFacts, DocumentFailure>;
+    fn describe(&self, bytes: &[u8], exif: bool) -> Result<ImageFacts, DocumentFailure>;
 
     /// Returns a small copy of an image.
     ///
@@ -246,11 +246,11 @@ fn read_with_reader(
 
 /// Describes an image with the reader. Its text is the description.
 fn describe(bytes: &[u8], documents: &Documents) -> (Page, Option<warc::Defect>) {
-    let found = reader_of(documents).and_then(|reader| reader.describe(bytes));
+    // Places where people were are read only if they are asked for.
+    let exif = documents.scope == DocumentScope::Exif;
+    let found = reader_of(documents).and_then(|reader| reader.describe(bytes, exif));
     match found {
-        Ok(mut facts) => {
-            // Places where people were are kept only if they are asked for.
-            facts.exif = facts.exif.filter(|_| documents.scope == DocumentScope::Exif);
+        Ok(facts) => {
             let page = Page {
                 text: facts.to_string(),
                 ..Page::default()

@@ -20,7 +20,7 @@ impl DocumentReader for Counting {
         }
     }
 
-    fn describe(&self, bytes: &[u8]) -> Result<ImageFacts, DocumentFailure> {
+    fn describe(&self, bytes: &[u8], _: bool) -> Result<ImageFacts, DocumentFailure> {
         match bytes {
             b"damaged" => Err(DocumentFailure::Unreadable("no size".to_owned())),
             _ => Ok(ImageFacts {

@@ -57,9 +57,6 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let quarantined = status.as_ref().map(|status| status.quarantined);
     let failed = failed.and_then(optional);
     let failed = failed.filter(|failed| !failed.rows.is_empty());
-    let address = |state: Option<&str>, after: Option<&str>| {
-        link::with("/loads", &[("state", state), ("after", after)])
-    };
     let content = html! {
         header.page-head { h1 { "Loads" } }
         section aria-labelledby="jobs" {
@@ -68,12 +65,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         }
         (upload::form(&context, status.as_ref()))
         @if let Some(failed) = failed {
-            section aria-labelledby="failed" {
-                h2 #failed { "Failed inputs" }
-                (input_table("Failed inputs", &failed.rows))
-                p.soft { "Remove the cause, then run " code { "weft load --retry" } " on the archive's machine." }
-                @if failed.next.is_some() { p { a.more href=(address(Some("failed"), None)) { "All failed inputs" } } }
-            }
+            (failed_inputs(&failed))
         }
         section aria-labelledby="ledger" {
             h2 #ledger { "Inputs" }
@@ -100,6 +92,23 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         epoch: Some(epoch),
     };
     Ok(Html::ok(frame.around(content)))
+}
+
+/// Returns the address of a page of the list of inputs.
+fn address(state: Option<&str>, after: Option<&str>) -> String {
+    link::with("/loads", &[("state", state), ("after", after)])
+}
+
+/// Returns the first failed inputs, and what to do about them.
+fn failed_inputs(failed: &LedgerBody) -> Markup {
+    html! {
+        section aria-labelledby="failed" {
+            h2 #failed { "Failed inputs" }
+            (input_table("Failed inputs", &failed.rows))
+            p.soft { "Remove the cause, then run " code { "weft load --retry" } " on the archive's machine." }
+            @if failed.next.is_some() { p { a.more href=(address(Some("failed"), None)) { "All failed inputs" } } }
+        }
+    }
 }
 
 /// Asks for a page of the list of inputs.
