@@ -1,6 +1,6 @@
 //! The replay origin: the second port, which shows archived pages.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
@@ -77,7 +77,7 @@ impl ReplayOrigin {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let is_reached = match self.domain()? {
             REPLAY_DOMAIN => self.settings.url.is_none() && host.is_some_and(is_this_machine),
-            _ => true,
+            _ => self.settings.url.is_some() || host.is_some_and(is_this_machine),
         };
         let (scheme, authority) = self.sites().filter(|_| is_reached)?;
         let url = Url::parse(url).ok()?;
@@ -106,11 +106,11 @@ pub(crate) fn new_key() -> String {
     format!("{:032x}", system::random::<u128>())
 }
 
-/// Returns whether a browser that uses this host is on the same machine.
+/// Returns whether a browser that uses this host is on the same machine. These are the names that
+/// may show origins in frames. A policy cannot name an IPv6 address.
 fn is_this_machine(host: &str) -> bool {
     let name = without_port(host);
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1"
 }
 
 /// Returns a host without its port. An IPv6 address keeps its brackets.

@@ -10,6 +10,9 @@ use replay::origin::{Label, Site};
 /// out digests.
 const SITES_MAX: usize = 4096;
 
+/// Maximum length of a site, in bytes. A host name has 253 at most (RFC 1035, section 2.3.4).
+const SITE_BYTES_MAX: usize = 300;
+
 /// The sites of digests.
 #[derive(Debug, Default)]
 pub(crate) struct SiteDigests(Mutex<Known>);
@@ -24,7 +27,7 @@ struct Known {
 impl SiteDigests {
     /// Remembers a site, if its label is a digest.
     pub(crate) fn learn(&self, site: &Site) {
-        if site.spelled().is_some() {
+        if site.spelled().is_some() || site.as_str().len() > SITE_BYTES_MAX {
             return;
         }
         let mut known = self.lock();

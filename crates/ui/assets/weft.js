@@ -385,7 +385,7 @@
     // arrive in time, it is shown by its path.
     const WAIT_MS = 6000;
     const WITHOUT = "weft-without-origins";
-    const { address, path } = replay.dataset;
+    let { address, path } = replay.dataset;
     let inOrigin = false;
     let waiting;
     const showByPath = () => {
@@ -411,7 +411,6 @@
     }
     document.addEventListener("click", (event) => {
       if (!inOrigin || !event.target.closest("[data-clear]")) return;
-      replay.addEventListener("load", () => { replay.src = address; }, { once: true });
       replay.src = new URL("/__weft/clear", address).href;
     });
     let shown;
@@ -419,8 +418,10 @@
       history.replaceState(null, "", here);
       document.title = title || document.title;
       const answer = await fetch(here);
-      const bar = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".replay-bar");
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const bar = next.querySelector(".replay-bar");
       if (shown !== here) return;
+      ({ address = address, path = path } = next.querySelector("iframe.replay")?.dataset ?? {});
       // Without a bar it is the page for what cannot be shown, with captures that are near.
       if (bar) document.querySelector(".replay-bar").replaceWith(bar);
       else location.assign(here);
@@ -429,6 +430,7 @@
       if (event.source !== replay.contentWindow || !event.data) return;
       const { weft, url, time, title } = event.data;
       if (weft === "installing") wait();
+      if (weft === "cleared" && inOrigin) replay.src = address;
       if (weft === "no-origin" && inOrigin) {
         sessionStorage.setItem(WITHOUT, "1");
         showByPath();

@@ -268,6 +268,37 @@
     return found;
   }
 
+  // The window of a frame that has an address is there (`window[0]`) before the observer is called.
+  const lengthOf = getOwnPropertyDescriptor(window, "length").get;
+  function enterAll(self) {
+    const length = apply(lengthOf, self, []);
+    for (let at = 0; at < length; at++) {
+      const found = self[at];
+      if (!isReadable(found)) continue;
+      try { guard(found); } catch { /* It is being replaced. */ }
+      enterAll(found);
+    }
+  }
+  const INSERTS = [
+    ["Node", ["appendChild", "insertBefore", "replaceChild"]],
+    ["Element", ["append", "prepend", "before", "after", "replaceWith", "replaceChildren", "moveBefore", "insertAdjacentElement", "insertAdjacentHTML", "setHTMLUnsafe"]],
+    ["CharacterData", ["before", "after", "replaceWith"]],
+    ["DocumentFragment", ["append", "prepend", "replaceChildren", "moveBefore"]],
+    ["Document", ["append", "prepend", "replaceChildren", "moveBefore", "write", "writeln", "execCommand"]],
+    ["Range", ["insertNode", "surroundContents"]],
+  ];
+  function guardInserts(self) {
+    for (let n = 0; n < INSERTS.length; n++) {
+      const prototype = self[INSERTS[n][0]].prototype;
+      const names = INSERTS[n][1];
+      for (let at = 0; at < names.length; at++) {
+        wrap(prototype, names[at], (native) => function (...given) {
+          try { return apply(native, this, given); } finally { enterAll(self); }
+        });
+      }
+    }
+  }
+
   function guardFrames(self, document) {
     for (const name of ["HTMLIFrameElement", "HTMLFrameElement"]) {
       const prototype = self[name] && self[name].prototype;
@@ -346,7 +377,7 @@
     defineProperty(self, MARKUP, { value: true });
     for (const [Class, name] of [["Element", "innerHTML"], ["Element", "outerHTML"], ["ShadowRoot", "innerHTML"]]) {
       const native = getOwnPropertyDescriptor(self[Class].prototype, name);
-      if (native) define(self[Class].prototype, name, { get: native.get, set(value) { native.set.call(this, this.localName === "script" || this.localName === "style" ? value : preparedMarkup(value)); } });
+      if (native) define(self[Class].prototype, name, { get: native.get, set(value) { native.set.call(this, this.localName === "script" || this.localName === "style" ? value : preparedMarkup(value)); enterAll(self); } });
     }
     wrap(self.Element.prototype, "insertAdjacentHTML", (native) => function (where, html) { return native.call(this, where, preparedMarkup(html)); });
     for (const Class of ["Element", "ShadowRoot"]) wrap(self[Class].prototype, "setHTMLUnsafe", (native) => function (html, options) { return native.call(this, preparedMarkup(html), options); });
@@ -359,6 +390,7 @@
       if (isFrame && /^srcdoc$/i.test(name)) value = headOf(this) + value;
       return native.call(this, name, isFrame && /^src$/i.test(name) ? mapped(value) : value);
     });
+    guardInserts(self);
   }
 
   function guardNavigation(self) {

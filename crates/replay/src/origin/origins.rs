@@ -82,8 +82,15 @@ impl Origins {
         };
         let mut url = url.clone();
         url.set_fragment(None);
-        let url: String = byte_serialize(url.as_str().as_bytes()).collect();
-        Some(format!("{}{GET_PATH}?{parameters}&url={url}", self.others()))
+        // A site may read its own resources without saying so.
+        let is_own = self.origin_of(&Site::of(&url)?.label()) == self.own;
+        let (origin, asked) = if is_own {
+            (self.own.clone(), rest_of(&url).to_owned())
+        } else {
+            (self.others(), url.as_str().to_owned())
+        };
+        let asked: String = byte_serialize(asked.as_bytes()).collect();
+        Some(format!("{origin}{GET_PATH}?{parameters}&url={asked}"))
     }
 
     /// Returns the origin that answers for other sites.

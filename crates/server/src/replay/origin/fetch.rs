@@ -33,6 +33,11 @@ impl Fetch<'_> {
         self.mode == "navigate" && self.destination == "document"
     }
 
+    /// Returns whether a frame or a window goes there. Images of other sites do not.
+    pub(super) fn is_navigation(&self) -> bool {
+        self.mode == "navigate"
+    }
+
     /// Returns whether it is the script of a service worker.
     pub(super) fn is_for_a_worker(&self) -> bool {
         self.destination == "serviceworker" && self.site == "same-origin"

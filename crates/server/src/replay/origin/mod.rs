@@ -73,8 +73,8 @@ async fn answered(state: &Arc<Common>, visit: &Visit, request: Request) -> Respo
         HEAD_PATH => script(HEAD.to_owned()),
         INSTALL_PATH => script(INSTALL.to_owned()),
         WORKER_PATH if fetch.is_for_a_worker() => worker(visit),
-        TO_PATH => to(state, visit, &Query::of(request.uri().query())),
-        CLEAR_PATH if fetch.is_frame() => pages::clear(),
+        TO_PATH if fetch.is_navigation() => to(state, visit, &Query::of(request.uri().query())),
+        CLEAR_PATH if fetch.is_frame() => pages::install(),
         _ if path.starts_with(OWN_PREFIX) => pages::refused(&nothing_here()),
         _ if fetch.is_frame() && visit.site.is_some() => pages::install(),
         _ if fetch.is_window() => around(state, visit, &request),
@@ -103,8 +103,8 @@ fn worker(visit: &Visit) -> Response {
             "this site is not known; open the page again from the archive",
         ));
     };
-    // An origin has no quotation marks, and no line ends.
-    let mut response = script(format!("const SITE = \"{site}\";\n{WORKER}"));
+    // A host may have quotation marks. It is ASCII, which Rust escapes as scripts do.
+    let mut response = script(format!("const SITE = {:?};\n{WORKER}", site.as_str()));
     // Without it the worker would only get requests for paths next to its own.
     set(&mut response, SERVICE_WORKER_ALLOWED, "/");
     response.extensions_mut().insert(policy::Kind::Worker);

@@ -1,7 +1,7 @@
 //! Pages of the archive in the origin of a site. They contain no captures, because scripts of the
 //! site can read them.
 
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use replay::origin::{INSTALL_PATH, Origins};
@@ -11,23 +11,14 @@ use super::policy::Kind;
 use crate::failure::Failure;
 use crate::present;
 
-const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
-
-/// Returns the page that installs the worker.
+/// Returns the page that installs the worker. At the path that clears a site, its script deletes what
+/// the site stored instead. `Clear-Site-Data` would also remove the worker, and documents that are
+/// open would send requests to the live web.
 pub(super) fn install() -> Response {
     small(html! {
         p id="state" role="status" {}
         script src=(INSTALL_PATH) {}
     })
-}
-
-/// Returns the page that deletes what a site stored in the browser, and the worker.
-pub(super) fn clear() -> Response {
-    let mut response = small(html! { p { "What this site stored in the browser is deleted." } });
-    // The second value contains the registration of the worker (Clear Site Data, section 3.1).
-    let values = HeaderValue::from_static("\"cache\", \"cookies\", \"storage\"");
-    response.headers_mut().insert(CLEAR_SITE_DATA, values);
-    response
 }
 
 fn small(content: Markup) -> Response {

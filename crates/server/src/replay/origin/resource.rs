@@ -9,10 +9,11 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use http_body_util::BodyExt as _;
 use replay::origin::{IN_WORKER, Label, Origins, Site, parse_host};
 use replay::{Address, Modifier, Scripts};
 use url::Url;
@@ -25,9 +26,7 @@ use super::{Visit, pages};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::state::{Common, State};
-
-/// Maximum length of the script of a worker, in bytes.
-const WORKER_BYTES_MAX: usize = 64 << 20;
+use crate::stream::{self, Cut};
 
 /// Headers of the capture, as the response has them.
 const CAPTURED_ALLOW_ORIGIN: &str = "x-archive-orig-access-control-allow-origin";
@@ -62,7 +61,7 @@ pub(super) async fn respond(state: &Common, visit: &Visit, request: Request) -> 
         Err(failure) => pages::refused(&failure),
     };
     if purpose == Purpose::Worker && response.status() == StatusCode::OK {
-        response = prepared_worker(response).await;
+        response = prepared_worker(response);
     }
     if purpose != Purpose::Frame {
         // Only a document without the script at its head must not run others.
@@ -88,6 +87,10 @@ fn url_of(state: &Common, visit: &Visit, query: &Query) -> Option<String> {
     let asked = query.get("url")?;
     if asked.starts_with('/') {
         return visit.site.as_ref().map(|site| format!("{site}{asked}"));
+    }
+    // Scripts of a site can read all responses of its own origin.
+    if visit.label != Label::Others {
+        return None;
     }
     let url = Url::parse(asked).ok()?;
     let place = state.replay_origin()?;
@@ -149,20 +152,28 @@ fn parameters(query: &Query) -> String {
     parameters.finish()
 }
 
-async fn prepared_worker(response: Response) -> Response {
-    let (mut parts, body) = response.into_parts();
-    let Ok(script) = to_bytes(body, WORKER_BYTES_MAX).await else {
-        return pages::refused(&Failure::internal());
-    };
+/// Puts a script before that of a worker. A byte order mark after it is white space for a browser.
+fn prepared_worker(response: Response) -> Response {
+    let (mut parts, mut body) = response.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
-    // A byte order mark stays in front.
-    let mark = if script.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let prepared = [&script[..mark], IN_WORKER.as_bytes(), &script[mark..]].concat();
-    Response::from_parts(parts, Body::from(prepared))
+    let (sender, prepared) = stream::channel();
+    tokio::spawn(async move {
+        let mut piece = Ok(Bytes::from_static(IN_WORKER.as_bytes()));
+        // Sending fails when the client has gone.
+        while sender.send(piece).await.is_ok() {
+            piece = match body.frame().await {
+                Some(Ok(frame)) => Ok(frame.into_data().unwrap_or_default()),
+                Some(Err(error)) => Err(Cut(error.to_string())),
+                None => return,
+            };
+        }
+    });
+    Response::from_parts(parts, prepared)
 }
 
 /// Lets the page of `origin` read a resource of another site, if the capture allows it.
 fn share(state: &Common, response: &mut Response, origin: Option<&HeaderValue>, is_loaded: bool) {
+    let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let headers = response.headers_mut();
     headers.append(header::VARY, HeaderValue::from_static("origin"));
     let (Some(origin), Some(site)) = (origin, origin.and_then(|origin| site_of(state, origin))) else {
@@ -173,7 +184,7 @@ fn share(state: &Common, response: &mut Response, origin: Option<&HeaderValue>, 
         .iter()
         .any(|value| value == "*" || value == site.as_str());
     // A redirect is followed to what may be read.
-    let redirects = headers.contains_key(header::LOCATION);
+    let redirects = is_redirect && headers.contains_key(header::LOCATION);
     if allowed || is_loaded || redirects {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         headers.insert(

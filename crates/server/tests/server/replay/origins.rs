@@ -102,6 +102,9 @@ fn only_the_worker_gets_content() {
         check(&answer, 403, &["content-security-policy: default-src 'none'"]);
         assert!(!answer.contains("secret"), "{label} {path} {headers}");
     }
+    // A site has no other sites in its own origin, where its scripts could read them.
+    let other = asked("fetch", "http://b.example/");
+    check(&at(&scene, SITE, &other, DATA), 400, &[]);
     let worker = at(&scene, SITE, "/__weft/worker.js", &with("empty", "serviceworker"));
     check(
         &worker,
@@ -330,8 +333,10 @@ fn what_a_site_stored_is_deleted() {
     check(
         &at(&scene, SITE, "/__weft/clear", FRAME),
         200,
-        &["clear-site-data: \"cache\", \"cookies\", \"storage\"\r\n"],
+        &["/__weft/install.js"],
     );
+    // It would remove the worker, too.
+    assert!(!at(&scene, SITE, "/__weft/clear", FRAME).contains("clear-site-data"));
     check(&at(&scene, SITE, "/__weft/clear", DATA), 403, &[]);
 }
 

@@ -235,8 +235,12 @@ fn a_page_looks_like_itself_and_the_bar_follows_its_reader() {
 
 /// Ways for a script to create a document that may lack the shim, each with its markup. [`realm`]
 /// fills in the placeholders between `@`.
-pub(super) const REALMS: [(&str, &str); 30] = [
+pub(super) const REALMS: [(&str, &str); 31] = [
     ("the page itself", "<script>@RUN@</script>"),
+    (
+        "a frame with an address",
+        "<script>f = document.createElement('iframe'); f.src = '/x'; document.body.append(f); window[0].eval(@CODE@)</script>",
+    ),
     (
         "srcdoc",
         "<iframe srcdoc='<script>@ATTRIBUTE@</script>'></iframe>",
