@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn values_without_meaning_are_left_out() {
         let make = ascii(Tag::Make, "a camera");
-        check(&[make.clone()], None);
+        check(std::slice::from_ref(&make), None);
         for time in [
             "0000:00:00 00:00:00",
             "2012:13:06 07:08:09",
