@@ -397,6 +397,33 @@ fn rules_hide_images_of_hidden_pages_and_hidden_files() {
 }
 
 #[test]
+fn a_drawing_is_its_own_thumbnail() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>";
+    let records = [
+        record("http://a.org/logo.svg", 2014, "image/svg+xml", drawing),
+        record("http://a.org/boat.png", 2014, "image/png", "00000000000000ff"),
+    ];
+    let input = data::write(dir.path(), "drawing", &records.concat());
+    let archive = loaded(&dir.path().join("archive"), &[input]);
+    for (url, mime, bytes) in [
+        ("http://a.org/logo.svg", "image/svg+xml", drawing),
+        ("http://a.org/boat.png", "image/jpeg", "00000000000000ff"),
+    ] {
+        let copy = archive.ask(ThumbnailQuestion {
+            url: url.to_owned(),
+            at: None,
+        });
+        let copy = copy.unwrap().body;
+        assert_eq!(copy.mime, mime);
+        assert_eq!(
+            data_encoding::BASE64.decode(copy.data.as_bytes()).unwrap(),
+            bytes.as_bytes()
+        );
+    }
+}
+
+#[test]
 fn takedowns_take_images_and_thumbnails() {
     let dir = tempfile::tempdir().unwrap();
     let archive = loaded(&dir.path().join("archive"), &inputs_in(dir.path()));

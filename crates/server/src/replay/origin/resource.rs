@@ -158,14 +158,23 @@ fn prepared_worker(response: Response) -> Response {
     parts.headers.remove(header::CONTENT_LENGTH);
     let (sender, prepared) = stream::channel();
     tokio::spawn(async move {
-        let mut piece = Ok(Bytes::from_static(IN_WORKER.as_bytes()));
-        // Sending fails when the client has gone.
-        while sender.send(piece).await.is_ok() {
-            piece = match body.frame().await {
-                Some(Ok(frame)) => Ok(frame.into_data().unwrap_or_default()),
+        let mut before = Some(IN_WORKER);
+        loop {
+            let piece = match body.frame().await {
+                Some(Ok(frame)) => {
+                    let data = frame.into_data().unwrap_or_default();
+                    Ok(match before.take() {
+                        Some(before) => Bytes::from([before.as_bytes(), &data].concat()),
+                        None => data,
+                    })
+                }
                 Some(Err(error)) => Err(Cut(error.to_string())),
                 None => return,
             };
+            // Sending fails when the client has gone.
+            if sender.send(piece).await.is_err() {
+                return;
+            }
         }
     });
     Response::from_parts(parts, prepared)
