@@ -134,6 +134,6 @@ mod tests {
         assert!(answered(b"\xff\xff\xff\xff").is_err());
         assert!(answered(b"\x02\0\0\0{]").is_err());
         assert!(answered(b"\x09\0\0\0{").unwrap().is_none());
-        assert!(asked(&mut &b"\x01\0\0\0\x08"[..]).is_err());
+        assert!(asked(&mut &b"\x01\0\0\0\x09"[..]).is_err());
     }
 }

@@ -20,14 +20,14 @@ impl DocumentReader for Counting {
         }
     }
 
-    fn describe(&self, bytes: &[u8], _: bool) -> Result<ImageFacts, DocumentFailure> {
+    fn describe(&self, bytes: &[u8], exif: bool) -> Result<ImageFacts, DocumentFailure> {
         match bytes {
             b"damaged" => Err(DocumentFailure::Unreadable("no size".to_owned())),
             _ => Ok(ImageFacts {
                 width: 640,
                 height: 480,
                 hash: Some(bytes.len() as u64),
-                exif: Some(crate::Exif {
+                exif: exif.then(|| crate::Exif {
                     version: Some(231),
                     ..crate::Exif::default()
                 }),
