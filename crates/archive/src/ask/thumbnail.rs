@@ -41,7 +41,10 @@ pub(super) fn thumbnail(basis: &Basis<'_>, question: &ThumbnailQuestion) -> Resu
         Some(kept) => kept.ok_or_else(none)?,
         None => {
             let made = made(basis, &record, &question.url)?;
-            if !open.files.is_read_only()
+            // A drawing is in the archive already.
+            let is_drawing = made.as_ref().is_some_and(|copy| copy.mime == DRAWING);
+            if !is_drawing
+                && !open.files.is_read_only()
                 && let Err(error) = open.thumbnails.put(&record, made.as_ref())
             {
                 tracing::warn!(%error, "cannot keep a thumbnail");
