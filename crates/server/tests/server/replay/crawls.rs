@@ -39,6 +39,8 @@ const READ: &str = "for (const element of document.querySelectorAll('a,img,area,
     scrollTo(0, document.documentElement.scrollHeight);\
     return [document.URL, document.documentElement.innerHTML.length]";
 const FOLLOW: &str = "const link = [...document.querySelectorAll('a[href]')].find((link) => /^http/.test(link.href)); if (link) link.click(); return !!link";
+const WITHOUT_FRAME: &str =
+    "return document.readyState === 'complete' && !document.querySelector('iframe.replay')";
 
 /// A proxy, and the first line of each request to it.
 pub(super) struct Proxy {
@@ -149,9 +151,11 @@ fn read_in_origin(browser: &Browser, scene: &Scene, (url, time): (&str, &str)) -
             .is_some_and(|url| !url.contains(server::REPLAY_DOMAIN))
             && shown[1].as_u64() > Some(200)
     };
-    wait_for(browser, url, || act(READ).is_ok_and(is_shown));
+    // A page that redirects to an address without a capture leads the reader to the page that says so.
+    let is_elsewhere = || browser.script(WITHOUT_FRAME) == true;
+    wait_for(browser, url, || is_elsewhere() || act(READ).is_ok_and(is_shown));
     std::thread::sleep(SETTLES);
-    let follows = act(FOLLOW).is_ok_and(|follows| follows == true);
+    let follows = !is_elsewhere() && act(FOLLOW).is_ok_and(|follows| follows == true);
     std::thread::sleep(if follows { SETTLES } else { Duration::ZERO });
     serde_json::json!([url, 1000])
 }
