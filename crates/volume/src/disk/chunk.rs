@@ -70,3 +70,41 @@ impl Chunk {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{Disk, RealDisk};
+
+    /// Lengths around those of pages and chunks, from offsets that are aligned and not.
+    #[test]
+    fn the_file_has_the_bytes_whatever_their_length() {
+        let dir = tempfile::tempdir().unwrap();
+        for offset in [0, 2048, 4096, 5000] {
+            for bytes in [
+                0,
+                1,
+                2048,
+                4096,
+                10_000,
+                CHUNK_BYTES - 2048,
+                CHUNK_BYTES,
+                2 * CHUNK_BYTES + 77,
+            ] {
+                let content: Vec<u8> = (0..bytes).map(|i| (i * 7 % 251) as u8).collect();
+                let file = RealDisk
+                    .create(&dir.path().join(format!("{offset}-{bytes}")))
+                    .unwrap();
+                let mut chunk = Chunk::at(offset);
+                for piece in content.chunks(300_000) {
+                    chunk.add(piece, file.as_ref()).unwrap();
+                }
+                chunk.write(file.as_ref()).unwrap();
+                file.sync().unwrap();
+                let mut found = vec![0; bytes];
+                file.read_at(&mut found, offset).unwrap();
+                assert_eq!(found, content, "{bytes} bytes at {offset}");
+            }
+        }
+    }
+}
