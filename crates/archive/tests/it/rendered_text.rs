@@ -115,7 +115,7 @@ static CASES: [Case; 9] = [
         is_found: true,
     },
     Case {
-        what: "no text of its own",
+        what: "a page without text",
         captures: &[("10:00:00", Some(""))],
         rendered: ("p", "10:00:01", "one"),
         is_found: true,
