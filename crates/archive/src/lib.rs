@@ -42,6 +42,7 @@ mod rebuild_progress;
 mod record;
 mod record_outcome;
 mod recounting;
+mod rendered_text;
 mod request_of;
 pub mod snippet_html;
 mod socket;

@@ -218,6 +218,7 @@ fn alias(text: &str) -> Line {
             offset: 0,
             length: 0,
             alias_of: Some(target),
+            text: None,
         })),
         (Err(line), _) | (_, Err(line)) => line,
     }
@@ -381,6 +382,7 @@ impl<'l> Fields<'l> {
             offset: 0,
             length: 0,
             alias_of: None,
+            text: None,
         }))
     }
 }
@@ -424,6 +426,7 @@ mod tests {
             offset: 0,
             length: 0,
             alias_of: None,
+            text: None,
         }
     }
 

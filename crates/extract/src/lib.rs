@@ -85,7 +85,7 @@ pub use text_reader::TextReader;
 /// # Ok::<(), warc::ReadError>(())
 /// ```
 pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
-    if let Some(attachment) = attachment::of(record) {
+    if let Some(attachment) = attachment::of(record, settings) {
         return Extracted::Attachment(Box::new(attachment));
     }
     match record.kind {

@@ -32,6 +32,7 @@ mod questions;
 mod read_once;
 mod records;
 mod recount;
+mod rendered_text;
 mod report;
 mod same_result;
 mod spellings;

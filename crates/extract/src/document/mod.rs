@@ -280,7 +280,7 @@ fn line(text: &str) -> String {
 }
 
 /// Returns a text in its lines, with collapsed white space, and whether it was truncated.
-fn lines(text: &str) -> (String, bool) {
+pub(crate) fn lines(text: &str) -> (String, bool) {
     let mut lines = Collapser::lines(TEXT_BYTES_MAX);
     for line in text.lines() {
         lines.push(line.as_bytes());

@@ -6,6 +6,7 @@ mod covering;
 mod history;
 mod linking;
 mod past_links;
+mod rendered;
 mod shown;
 mod totals;
 
@@ -21,6 +22,7 @@ use captures_read::Span;
 pub(crate) use covering::Covering;
 pub use linking::LinkingVersions;
 pub use past_links::When;
+pub use rendered::RenderedText;
 
 use crate::codec::{self, Corrupt};
 use crate::cut::{Cut, Row};

@@ -48,6 +48,7 @@ fn line(capture: &Capture, filename: &str, offset: u64) -> IndexLine {
         offset,
         length: 20,
         alias_of: None,
+        text: None,
     }
 }
 

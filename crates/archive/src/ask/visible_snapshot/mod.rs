@@ -26,6 +26,7 @@ use rustc_hash::FxHashMap;
 use search::Version;
 
 use crate::inlink_counts::InlinkCounts;
+use crate::rendered_text;
 
 /// Limit of versions whose visibility is cached during a question.
 const REMEMBERED_MAX: usize = 1 << 20;
@@ -180,11 +181,18 @@ impl<'a> VisibleSnapshot<'a> {
     /// Returns the text from which a search result comes.
     pub(super) fn text_shown(&self, url_key: &str) -> Result<Option<Arc<str>>, SnapshotError> {
         // Search may be an epoch behind, and a newer version may be hidden.
-        if self.sees_everything || self.sees_version(url_key)? {
-            Ok(self.snapshot.shown(url_key)?.text)
-        } else {
-            Ok(None)
+        if !self.sees_everything && !self.sees_version(url_key)? {
+            return Ok(None);
         }
+        let own = self.snapshot.shown(url_key)?.text;
+        let own_text = own.as_deref().unwrap_or_default();
+        let rendered = rendered_text::with_more_words(self.snapshot, url_key, own_text)?;
+        Ok(
+            match rendered.filter(|rendered| self.sees(&rendered.attachment)) {
+                Some(rendered) => Some(rendered.text.into()),
+                None => own,
+            },
+        )
     }
 
     /// Returns the in-links and external in-links to show in a search result, for clients that see
