@@ -15,10 +15,10 @@ const WORDS: [&str; 7] = [
 const PAGES: u64 = 30;
 
 /// A small generator, so that a printed seed replays a history.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
