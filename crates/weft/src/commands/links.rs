@@ -61,10 +61,10 @@ pub(crate) struct InlinksArgs {
     /// Count the links by this instead of listing them
     #[arg(long, value_name = "GROUP", value_parser = one_of(LinkGrouping::ALL, LinkGrouping::name))]
     by: Option<LinkGrouping>,
-    /// Links from the page versions that were current at the end of this time
+    /// Links from the page versions that were current at the end of this time; to one URL only
     #[arg(long, value_name = "TIME", value_parser = date(), conflicts_with = "ever")]
     at: Option<String>,
-    /// Links from all versions of the pages
+    /// Links from all versions of the pages; to one URL only
     #[arg(long)]
     ever: bool,
     #[command(flatten)]
@@ -83,6 +83,11 @@ impl InlinksArgs {
     fn question(&self) -> Result<Inlinks, WrongUse> {
         let pattern = url_pattern(&self.url, self.match_type);
         let (url, match_type) = pattern.map_err(|error| WrongUse(error.to_string()))?;
+        // The archive refuses it too, but only after a table has begun.
+        if match_type != MatchType::Exact && (self.ever || self.at.is_some()) {
+            let wrong = "--at and --ever list links to one URL only, not to a prefix, host or domain";
+            return Err(WrongUse(wrong.to_owned()));
+        }
         Ok(Inlinks {
             url: url.to_owned(),
             match_type,
