@@ -39,8 +39,8 @@ pub struct Inlinks {
 }
 
 impl Inlinks {
-    /// Returns the command that asks for the same links, without `after` and `limit`. `url` and
-    /// `match_type` are as typed: a star in the URL may stand for the type.
+    /// Returns the command for the same links, without `after` and `limit`. `url` may have a star,
+    /// in place of a `match_type`.
     pub fn command(&self, url: &str, match_type: Option<MatchType>) -> String {
         let LinkFilter {
             external,
