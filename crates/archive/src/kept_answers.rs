@@ -10,7 +10,7 @@ use access::AccessFilterId;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use crate::question::{Body, Question};
+use crate::question::{Body, Domains, Inlinks, Question, Top};
 
 /// Memory for answers, in bytes: some 500 parts of lists.
 const CACHE_BYTES: u64 = 16 << 20;
@@ -20,6 +20,9 @@ const ENTRY_BYTES: u64 = 256;
 
 /// Typical memory of an answer.
 const ANSWER_BYTES: u64 = 32 << 10;
+
+/// Limit of rows of a kept answer. The home page asks for this many.
+const ROWS_MAX: usize = 200;
 
 /// The filter, and the question in JSON.
 type CacheKey = (AccessFilterId, Box<str>);
@@ -85,12 +88,15 @@ impl KeptAnswers {
 }
 
 /// Returns whether answers to the question are kept: if they depend on the snapshot and the filter
-/// only, and take milliseconds to make.
+/// only, and take milliseconds to make. Parts of exports are long and asked for once.
 fn is_kept(question: &Question) -> bool {
-    matches!(
-        question,
-        Question::Domain(_) | Question::Domains(_) | Question::Top(_) | Question::Inlinks(_)
-    )
+    match question {
+        Question::Domain(_) => true,
+        Question::Domains(Domains { limit, .. })
+        | Question::Top(Top { limit, .. })
+        | Question::Inlinks(Inlinks { limit, .. }) => *limit <= ROWS_MAX,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -134,6 +140,18 @@ mod tests {
         check(everything, 2, &domain("example.org"), 6, 5);
         // A question that began before a commit may end after it.
         check(everything, 1, &domain("example.org"), 7, 7);
+    }
+
+    #[test]
+    fn parts_of_exports_are_not_kept() {
+        let top = |limit| {
+            Question::Top(Top {
+                limit,
+                ..Top::default()
+            })
+        };
+        assert!(is_kept(&top(0)) && is_kept(&top(ROWS_MAX)));
+        assert!(!is_kept(&top(10_000)));
     }
 
     #[test]
