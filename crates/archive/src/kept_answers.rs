@@ -78,7 +78,7 @@ impl KeptAnswers {
             let kept = Kept {
                 epoch,
                 body: Arc::new(body.clone()),
-                // Names of fields take the place of the unused bytes of strings.
+                // An estimate: memory has no names of fields, but unused bytes.
                 size_bytes: json.len() as u64,
             };
             self.0.insert(key, kept);
