@@ -228,8 +228,8 @@ impl ListExport {
         question
     }
 
-    /// Takes the answer to [`ListExport::first_row`]. If it is the whole list, it is written and not
-    /// asked for again.
+    /// Takes the answer to [`ListExport::first_row`]. If it is the whole list, it is written and
+    /// not asked for again.
     pub fn take_first(&mut self, body: Body) {
         if paging(&mut self.question).is_none() {
             self.whole = Some(body);

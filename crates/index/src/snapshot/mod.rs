@@ -1,6 +1,7 @@
 //! One consistent cut, and the answers made from it.
 //!
-//! This module has the cut itself, its inputs and its changes. The others have one kind of rows each.
+//! This module has the cut itself, its inputs and its changes. The others have one kind of rows
+//! each.
 
 mod attachments;
 mod captures;
