@@ -29,6 +29,7 @@ mod files;
 mod from_facts;
 mod inlink_counts;
 mod jobs;
+mod kept_answers;
 mod load;
 mod lock;
 mod memory;

@@ -18,6 +18,7 @@ use crate::feed::{self, FeedError, FeedState, SearchProgress};
 use crate::files::{ArchiveSettings, Files};
 use crate::inlink_counts::InlinkCounts;
 use crate::jobs::Jobs;
+use crate::kept_answers::KeptAnswers;
 use crate::memory::Memory;
 use crate::rebuild_progress::{RebuildProgress, RunningRebuild};
 use crate::recounting::Recounting;
@@ -58,6 +59,7 @@ pub(crate) struct OpenArchive {
     /// The access rules.
     pub(crate) access_filters: AccessFilters,
     pub(crate) inlink_counts: InlinkCounts,
+    pub(crate) kept_answers: KeptAnswers,
     /// If present, loaded captures are recounted instead of kept.
     pub(crate) recounting: Option<Recounting>,
     /// Takedown rules of another archive, if this one is to have the same content.
@@ -123,6 +125,7 @@ impl OpenArchive {
             known_digests: DigestCache::at(files.known_digests()),
             access_filters: AccessFilters::of_file(files.rights()),
             inlink_counts: InlinkCounts::default(),
+            kept_answers: KeptAnswers::default(),
             thumbnails: Thumbnails::at(files.thumbnails()),
             files,
             settings,

@@ -71,7 +71,7 @@ impl AttachmentKind {
 }
 
 /// Returns the attachment that a record is; `None` for any other record.
-pub(crate) fn of(record: &warc::Record, settings: &Settings) -> Option<IndexLine> {
+pub(crate) fn of(record: &warc::Record, settings: Option<&Settings>) -> Option<IndexLine> {
     let facts = facts_of(record.kind, &record.headers)?;
     let span = record.span;
     let mut attachment = IndexLine {
@@ -99,8 +99,8 @@ pub(crate) fn of(record: &warc::Record, settings: &Settings) -> Option<IndexLine
 }
 
 /// Returns the text of the page as a browser rendered it, if that is what the attachment has.
-fn rendered_text(record: &warc::Record, url: &str, settings: &Settings) -> Option<String> {
-    let is_text = settings.text
+fn rendered_text(record: &warc::Record, url: &str, settings: Option<&Settings>) -> Option<String> {
+    let is_text = settings.is_some_and(|settings| settings.text)
         && record.kind == warc::Kind::Resource
         && derived_from(url).is_some()
         && AttachmentKind::of(url) == AttachmentKind::Text;

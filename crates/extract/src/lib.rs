@@ -85,6 +85,18 @@ pub use text_reader::TextReader;
 /// # Ok::<(), warc::ReadError>(())
 /// ```
 pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
+    outcome(record, Some(settings))
+}
+
+/// Returns the outcome for one record without its content, in a fraction of the time: a page is
+/// empty, there are no documents, and no digest is computed if the record declares none. The rest
+/// is as [`extract`] returns it.
+pub fn extract_row(record: &warc::Record) -> Extracted {
+    outcome(record, None)
+}
+
+/// Returns the outcome for one record. Without settings its content is not read.
+fn outcome(record: &warc::Record, settings: Option<&Settings>) -> Extracted {
     if let Some(attachment) = attachment::of(record, settings) {
         return Extracted::Attachment(Box::new(attachment));
     }

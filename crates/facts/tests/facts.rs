@@ -594,6 +594,7 @@ enum Step {
     Epoch { rows: Vec<(u32, u8)>, broken_off: bool },
     TakeBack { input: u32, from: u8 },
     TakeDown { captures: Vec<(u32, u8)> },
+    Forget { input: u32 },
     OpenAgain,
 }
 
@@ -606,6 +607,7 @@ fn step() -> impl Strategy<Value = Step> {
         }),
         2 => (1..4u32, any::<u8>()).prop_map(|(input, from)| Step::TakeBack { input, from }),
         2 => prop::collection::vec((1..4u32, any::<u8>()), 1..60).prop_map(|captures| Step::TakeDown { captures }),
+        1 => (1..4u32).prop_map(|input| Step::Forget { input }),
         1 => Just(Step::OpenAgain),
     ]
 }
@@ -663,6 +665,12 @@ proptest! {
                     if captures.len() % 2 == 0 {
                         facts = open(root.path());
                     }
+                }
+                Step::Forget { input } => {
+                    let note = Note::of_forgotten(epoch, [*input].into_iter());
+                    facts.publish(&note).unwrap();
+                    facts.publish(&Note::of_bytes(&note.to_bytes()).unwrap()).unwrap();
+                    model.retain(|(i, ..)| *i != u64::from(*input));
                 }
                 Step::OpenAgain => facts = open(root.path()),
             }

@@ -290,8 +290,6 @@ fn ranges_of(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, AskError
 /// Converts a capture to a row with the fields of CDXJ.
 pub(super) fn row(capture: CaptureRow) -> CdxRow {
     CdxRow {
-        timestamp: format::date::digits(capture.fetch_time_ms),
-        fetch_time: format::date::iso(capture.fetch_time_ms),
         kind: capture.kind,
         url_key: capture.url_key,
         url: capture.url,
@@ -304,7 +302,7 @@ pub(super) fn row(capture: CaptureRow) -> CdxRow {
         filename: capture.input_name,
         collection: capture.collection,
         index_only: capture.index_only,
-        computed: None,
+        ..CdxRow::at(capture.fetch_time_ms)
     }
 }
 

@@ -59,8 +59,9 @@ fn linking_domains(
 ) -> Result<(Vec<LinkingDomain>, u64), AskError> {
     let mut counts: HashMap<String, u64> = HashMap::new();
     for row in ranked {
-        for link in visible.inlinks(&row.url_key, None, INLINKS_OF_EACH)? {
-            let domain = urlkey::domain_of_key(&link.source_key).to_string();
+        // The links themselves are not read: the keys of their pages are enough.
+        for source in visible.sources(&row.url_key, INLINKS_OF_EACH)? {
+            let domain = urlkey::domain_of_key(&source).to_string();
             if domain != name {
                 *counts.entry(domain).or_default() += 1;
             }

@@ -11,7 +11,7 @@ use super::search::{damaged, found};
 use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 use crate::feed::images;
-use crate::question::{ImageCapture, ImageHit, ImagePage, ImagesBody, ImagesQuestion};
+use crate::question::{ImageCapture, ImageHit, ImagePage, ImagesBody, ImagesQuestion, SearchSummary};
 
 /// Number of hexadecimal digits of a hash.
 const HASH_DIGITS: usize = 16;
@@ -35,16 +35,11 @@ pub(super) fn images(basis: &Basis<'_>, question: &ImagesQuestion) -> Result<Ima
             )
         }
     };
+    let summary = SearchSummary::of(&question.query, &results);
     let hits = results.hits.into_iter().map(|hit| hit_of(&visible, hit));
     Ok(ImagesBody {
-        query: question.query.clone(),
+        summary,
         hits: hits.collect::<Result<_, _>>()?,
-        understood: results.understood,
-        notes: results.notes,
-        total: results.total,
-        shown_total: results.shown_total,
-        search_epoch: results.epoch,
-        took_ms: results.took_ms,
         next: results.next,
     })
 }

@@ -90,16 +90,16 @@ pub(crate) fn answer(
             snapshot: open.index.snapshot(),
             purged: purged.clone(),
         };
-        let body = answer_at_once(&basis, question)?;
+        let epoch = basis.snapshot.epoch().0;
+        let body = open
+            .kept_answers
+            .get_or_make(filter.id(), epoch, question, || answer_at_once(&basis, question))?;
         let about_jobs = matches!(
             question,
             Question::Jobs(_) | Question::Job(_) | Question::Cancel(_)
         );
         if !about_jobs || open.jobs.phases() == phases {
-            return Ok(Answer {
-                epoch: basis.snapshot.epoch().0,
-                body,
-            });
+            return Ok(Answer { epoch, body });
         }
     }
 }

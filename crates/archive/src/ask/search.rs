@@ -9,22 +9,17 @@ use super::visible_snapshot::VisibleSnapshot;
 use super::{attachments, cdx, cursor};
 use crate::AskError;
 use crate::open_archive::remake_advice;
-use crate::question::{SearchBody, SearchHit, SearchQuestion};
+use crate::question::{SearchBody, SearchHit, SearchQuestion, SearchSummary};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
     let query = question.to_query().map_err(AskError::bad_request)?;
     let visible = basis.visible();
     let results = found(basis, &visible, &query)?;
+    let summary = SearchSummary::of(&question.query, &results);
     let hits = results.hits.into_iter().map(|hit| search_hit(&visible, hit));
     Ok(SearchBody {
-        query: question.query.clone(),
+        summary,
         hits: hits.collect::<Result<_, AskError>>()?,
-        understood: results.understood,
-        notes: results.notes,
-        total: results.total,
-        shown_total: results.shown_total,
-        search_epoch: results.epoch,
-        took_ms: results.took_ms,
         facets: results.facets,
         years: results.years,
         next: results.next,

@@ -19,10 +19,10 @@ const PAGES: u64 = 30;
 const ATTACHMENTS_AT: u64 = 1 << 20;
 
 /// A small generator, so that a printed seed replays a history.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

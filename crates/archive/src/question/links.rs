@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use format::ParseValueError;
+use format::terminal::shell_word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,39 @@ pub struct Inlinks {
     /// Return the links of all versions. Cannot be combined with `at`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ever: bool,
+}
+
+impl Inlinks {
+    /// Returns the command for the same links, without `after` and `limit`. `url` may have a star,
+    /// in place of a `match_type`.
+    pub fn command(&self, url: &str, match_type: Option<MatchType>) -> String {
+        let LinkFilter {
+            external,
+            from_domain,
+            anchor,
+            from,
+            to,
+        } = &self.filter;
+        let mut command = format!("weft inlinks {}", shell_word(url));
+        for (name, value) in [
+            ("match-type", match_type.map(MatchType::name)),
+            ("from-domain", from_domain.as_deref()),
+            ("anchor", anchor.as_deref()),
+            ("from", from.as_deref()),
+            ("to", to.as_deref()),
+            ("at", self.at.as_deref()),
+        ] {
+            if let Some(value) = value {
+                command.push_str(&format!(" --{name} {}", shell_word(value)));
+            }
+        }
+        for (name, is_given) in [("external", *external), ("ever", self.ever)] {
+            if is_given {
+                command.push_str(&format!(" --{name}"));
+            }
+        }
+        command
+    }
 }
 
 /// Conditions on links. All that are given must hold.
@@ -269,4 +303,33 @@ pub struct LinkVersion {
 /// Returns whether a field may be left out of JSON.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_has_every_condition() {
+        let mut question = Inlinks::default();
+        let check = |question: &Inlinks, match_type, expected: &str| {
+            assert_eq!(question.command("*.example.org", match_type), expected);
+        };
+        check(&question, None, "weft inlinks '*.example.org'");
+        question.filter = LinkFilter {
+            external: true,
+            from_domain: Some("museum.example".into()),
+            anchor: Some("it's".into()),
+            from: Some("2012".into()),
+            to: Some("2014".into()),
+        };
+        question.at = Some("2015".into());
+        question.ever = true;
+        check(
+            &question,
+            Some(MatchType::Host),
+            "weft inlinks '*.example.org' --match-type host --from-domain museum.example --anchor 'it'\\''s' \
+             --from 2012 --to 2014 --at 2015 --external --ever",
+        );
+    }
 }

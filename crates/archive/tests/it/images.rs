@@ -138,7 +138,7 @@ fn ask(archive: &Archive, question: ImagesQuestion) -> ImagesBody {
         ..question
     };
     let mut body = archive.ask(question).unwrap().body;
-    (body.took_ms, body.search_epoch) = (0.0, 0);
+    (body.summary.took_ms, body.summary.search_epoch) = (0.0, 0);
     body
 }
 
@@ -210,7 +210,7 @@ fn images_are_found_by_the_words_of_current_pages() {
     );
     // Two pages show one image.
     let boats = ask(&archive, of_words("boat"));
-    assert_eq!((boats.total, boats.shown_total), (3, 2));
+    assert_eq!((boats.summary.total, boats.summary.shown_total), (3, 2));
     let shared = boats
         .hits
         .iter()
@@ -321,14 +321,14 @@ fn the_same_picture_is_found_over_addresses_and_times() {
         found,
         [("http://a.org/boat.png", false), ("http://b.org/copy.jpg", true)]
     );
-    assert_eq!(ask(&archive, like("0f0f0f0f0f0f0f0f")).total, 0);
+    assert_eq!(ask(&archive, like("0f0f0f0f0f0f0f0f")).summary.total, 0);
     // Search has the current versions of images as documents.
     let question = SearchQuestion {
         query: "type:image".to_owned(),
         limit: 10,
         ..SearchQuestion::default()
     };
-    assert_eq!(archive.ask(question).unwrap().body.total, 3);
+    assert_eq!(archive.ask(question).unwrap().body.summary.total, 3);
     for hash in [
         "",
         "xyz",
@@ -386,7 +386,7 @@ fn rules_hide_images_of_hidden_pages_and_hidden_files() {
     std::fs::write(archive.rights_path(), rules("mime = \"image/*\"")).unwrap();
     let red = &ask(&public, of_words("red")).hits[0];
     assert_eq!((red.capture.as_ref(), red.width), (None, None));
-    assert_eq!(ask(&public, like("00000000000000ff")).total, 0);
+    assert_eq!(ask(&public, like("00000000000000ff")).summary.total, 0);
     let boat = ThumbnailQuestion {
         url: "http://a.org/boat.png".to_owned(),
         at: None,

@@ -344,9 +344,9 @@ fn write_vectors(root: &Path) -> PathBuf {
 fn answer(archive: &Archive, question: &Question) -> Result<(u64, Body), AskError> {
     let mut answer = archive.ask(question.clone())?;
     match &mut answer.body {
-        Body::Search(body) => body.took_ms = 0.0,
+        Body::Search(body) => body.summary.took_ms = 0.0,
         Body::Concordance(body) => body.took_ms = 0.0,
-        Body::Images(body) => body.took_ms = 0.0,
+        Body::Images(body) => body.summary.took_ms = 0.0,
         _ => {}
     }
     Ok((answer.epoch, answer.body))
@@ -917,14 +917,14 @@ fn matches_of(archive: &Archive, query: &str) -> Matches {
         ..ImagesQuestion::default()
     };
     Matches {
-        total: found.total,
-        notes: found.notes,
+        total: found.summary.total,
+        notes: found.summary.notes,
         matches: found
             .hits
             .into_iter()
             .map(|hit| (hit.url_key, hit.missing))
             .collect(),
-        images: archive.ask(images).unwrap().body.total,
+        images: archive.ask(images).unwrap().body.summary.total,
     }
 }
 

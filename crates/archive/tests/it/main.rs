@@ -21,6 +21,7 @@ mod iana;
 mod images;
 mod index_files;
 mod inputs;
+mod kept_answers;
 mod leaks;
 mod links_ever;
 mod near_duplicates;

@@ -610,7 +610,7 @@ fn search_finds_what_was_loaded() {
     let Body::Search(found) = data::ask(archive, ask("internet numbers authority", None)) else {
         panic!()
     };
-    assert!(found.total > 3 && found.hits.len() == 3 && found.next.is_some());
+    assert!(found.summary.total > 3 && found.hits.len() == 3 && found.next.is_some());
     assert!(
         found
             .hits
@@ -622,7 +622,7 @@ fn search_finds_what_was_loaded() {
     let Body::Search(second) = data::ask(archive, ask("internet numbers authority", found.next)) else {
         panic!()
     };
-    assert_eq!(second.total, found.total);
+    assert_eq!(second.summary.total, found.summary.total);
     assert!(
         second
             .hits
@@ -632,7 +632,7 @@ fn search_finds_what_was_loaded() {
     let status = data::status(archive);
     assert_eq!(status.search_documents, status.pages);
     assert_eq!(
-        found.search_epoch,
+        found.summary.search_epoch,
         archive.ask(Question::Status(Status {})).unwrap().epoch
     );
 }
@@ -666,7 +666,7 @@ fn words_are_found_composed_or_decomposed() {
         let Body::Search(found) = data::ask(&archive, Question::Search(question)) else {
             panic!()
         };
-        assert_eq!(found.total, 2, "{query}");
+        assert_eq!(found.summary.total, 2, "{query}");
         assert!(
             found
                 .hits

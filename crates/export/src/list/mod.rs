@@ -191,6 +191,8 @@ pub struct ListExport {
     left: u64,
     /// Counts of links, which are written when all are added.
     counts: LinkCountSum,
+    /// The answer with the whole list, if it is known already.
+    whole: Option<Body>,
     ended: bool,
 }
 
@@ -206,6 +208,7 @@ impl ListExport {
             writer: None,
             left: u64::MAX,
             counts: LinkCountSum::default(),
+            whole: None,
             ended: false,
         })
     }
@@ -223,6 +226,14 @@ impl ListExport {
             *limit = 1;
         }
         question
+    }
+
+    /// Takes the answer to [`ListExport::first_row`]. If it is the whole list, it is written and
+    /// not asked for again.
+    pub fn take_first(&mut self, body: Body) {
+        if paging(&mut self.question).is_none() {
+            self.whole = Some(body);
+        }
     }
 
     /// Returns whether the whole list is written.
@@ -256,7 +267,11 @@ impl ListExport {
                 .min(ROWS_AT_ONCE);
         }
         let before = writer.rows;
-        let next = match ask(self.question.clone())?.body {
+        let body = match self.whole.take() {
+            Some(body) => body,
+            None => ask(self.question.clone())?.body,
+        };
+        let next = match body {
             Body::LinkCounts(part) => {
                 self.counts.add(&part);
                 if self.counts.groups() > GROUPS_MAX {

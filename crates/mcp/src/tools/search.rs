@@ -69,10 +69,10 @@ fn answer(found: &SearchBody, is_cut: bool) -> AnswerText {
     text.line(&format!(
         "{} of {} results for the query: {}",
         found.hits.len(),
-        found.shown_total,
-        found.understood
+        found.summary.shown_total,
+        found.summary.understood
     ));
-    for note in &found.notes {
+    for note in &found.summary.notes {
         text.line(&format!("note: {}", note.text));
     }
     for hit in &found.hits {

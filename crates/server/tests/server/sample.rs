@@ -621,10 +621,14 @@ fn capture() -> CdxRow {
 
 fn search() -> SearchBody {
     SearchBody {
-        query: "example".into(),
-        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
-        total: 3,
-        shown_total: 2,
+        summary: SearchSummary {
+            query: "example".into(),
+            notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
+            total: 3,
+            shown_total: 2,
+            took_ms: 1.5,
+            ..SearchSummary::default()
+        },
         years: years(),
         hits: vec![
             SearchHit {
@@ -670,8 +674,6 @@ fn search() -> SearchBody {
             }],
         }],
         next: Some("7.5 com,example)/".into()),
-        took_ms: 1.5,
-        ..SearchBody::default()
     }
 }
 
@@ -787,11 +789,14 @@ fn images() -> ImagesBody {
         ..ImageHit::default()
     };
     ImagesBody {
-        query: "example".into(),
-        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
-        total: 5,
-        shown_total: 3,
-        took_ms: 1.5,
+        summary: SearchSummary {
+            query: "example".into(),
+            notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
+            total: 5,
+            shown_total: 3,
+            took_ms: 1.5,
+            ..SearchSummary::default()
+        },
         hits: vec![
             image.clone(),
             same,
@@ -801,7 +806,6 @@ fn images() -> ImagesBody {
             },
         ],
         next: Some("a7.com,example)/".into()),
-        ..ImagesBody::default()
     }
 }
 

@@ -313,6 +313,26 @@ fn inlinks_of_older_versions() {
     );
     let both = place.run(&["inlinks", "http://target.example/", "--ever", "--at", "2012"]);
     assert_eq!(both.code, Some(2), "{}", both.stderr);
+    // No table begins, not even with its header.
+    for flags in [
+        "--ever",
+        "--at 2012",
+        "--ever --format csv",
+        "--at 2012 --by domain",
+    ] {
+        let many = place.run(&words(&format!("inlinks *.target.example {flags}")));
+        assert_eq!(
+            (many.code, &*many.stdout),
+            (Some(2), ""),
+            "{flags}: {}",
+            many.stderr
+        );
+        assert!(
+            many.stderr.contains("to one URL only"),
+            "{flags}: {}",
+            many.stderr
+        );
+    }
     // After a takedown they are missing from this answer too.
     place.good(&["forget", "--url", "http://one.example/"]);
     let ever = place.json(&["inlinks", "http://target.example/", "--ever"]);
