@@ -125,6 +125,7 @@ pub(crate) fn dump(snapshot: &Snapshot, request: &DumpRequest, out: &mut dyn Wri
     let dumped = match request.view {
         Dump::View(view) => snapshot.dump_range(view, &request.range, request.format, out),
         Dump::Details(details) => snapshot.dump_details(details, out),
+        Dump::Serving(rows) => snapshot.dump_serving(rows, out),
     };
     dumped.map_err(|error| match error {
         DumpError::Output(error) => AskError::unavailable(format!("write the dump: {error}")),
