@@ -91,7 +91,7 @@ pub use rows::{
 };
 pub use settings::Settings;
 pub use shown::ShownPage;
-pub use snapshot::{Captures, LinkingVersions, Snapshot, When};
+pub use snapshot::{Captures, LinkingVersions, Snapshot, Span, When};
 pub use sort::{Sorted, Sorter};
 pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownEnd, TakedownRules};
 pub use views::capture_key::{refusal, refusal_of_key};

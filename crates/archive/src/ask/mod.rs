@@ -44,6 +44,7 @@ mod referred;
 mod report;
 mod rights;
 mod search;
+mod served;
 mod sight;
 mod status;
 mod suggest;
@@ -63,6 +64,7 @@ use index::{DumpError, Snapshot, SnapshotError};
 use self::authorize::authorize;
 pub(crate) use self::authorize::refusal_text;
 use self::basis::Basis;
+pub(crate) use self::served::answer_from_tables;
 use crate::AskError;
 use crate::open_archive::OpenArchive;
 use crate::question::{Answer, Body, Dump, DumpRequest, Question, questions};
@@ -84,12 +86,7 @@ pub(crate) fn answer(
     // ends once, so this loop ends.
     loop {
         let phases = open.jobs.phases();
-        let basis = Basis {
-            open,
-            filter: Arc::clone(&filter),
-            snapshot: open.index.snapshot(),
-            purged: purged.clone(),
-        };
+        let basis = Basis::new(open, Arc::clone(&filter), purged.clone());
         let body = answer_at_once(&basis, question)?;
         let about_jobs = matches!(
             question,
@@ -135,6 +132,9 @@ pub(crate) fn dump(snapshot: &Snapshot, request: &DumpRequest, out: &mut dyn Wri
 
 impl From<SnapshotError> for AskError {
     fn from(error: SnapshotError) -> AskError {
-        AskError::internal(error)
+        match error {
+            SnapshotError::NotServed(_) => AskError::unavailable(error),
+            error => AskError::internal(error),
+        }
     }
 }

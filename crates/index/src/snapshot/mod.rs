@@ -16,8 +16,7 @@ use extract::{CaptureKind, Original};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-pub use captures_read::Captures;
-use captures_read::Span;
+pub use captures_read::{Captures, Span};
 pub(crate) use covering::Covering;
 pub use linking::LinkingVersions;
 pub use past_links::When;
@@ -607,7 +606,10 @@ impl Snapshot {
     }
 
     /// Returns all domains after `after`, sorted by name.
-    pub fn all_domains(&self, after: Option<&str>) -> impl Iterator<Item = Result<DomainRow, SnapshotError>> {
+    pub fn all_domains<'s>(
+        &'s self,
+        after: Option<&str>,
+    ) -> impl Iterator<Item = Result<DomainRow, SnapshotError>> + use<'s> {
         domains::scan(self.cut(), after).map(|row| self.domain_row(row?))
     }
 
