@@ -139,6 +139,9 @@ fn rows_of(table: ServingTable) -> ServingRows {
         ServingTable::Uris => ServingRows::Uris,
         ServingTable::Domains => ServingRows::Domains,
         ServingTable::Top => ServingRows::Top,
+        ServingTable::Previews => ServingRows::Previews,
+        ServingTable::PastVersions => ServingRows::PastVersions,
+        ServingTable::Attachments => ServingRows::Attachments,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use access::AccessFilter;
 
 use super::basis::LookUps;
-use super::{calendar, cdx, domain, domains, link_counts, links, record};
+use super::{attachments, calendar, cdx, domain, domains, link_counts, links, page, record};
 use crate::AskError;
 use crate::inlink_counts::InlinkCounts;
 use crate::question::{AccessScopeBody, Answer, Body, DomainOrder, Inlinks, Question};
@@ -32,6 +32,8 @@ pub(crate) fn answer_from_tables(tables: &ServedTables, question: &Question) -> 
         Question::Cdx(question) => cdx::cdx(&look_ups, question)?.into(),
         Question::CdxBlocks(question) => cdx::blocks(&look_ups, question)?.into(),
         Question::Record(question) => record::record(&look_ups, question)?.into(),
+        Question::Page(question) => page::page(&look_ups, question)?.into(),
+        Question::Attachments(question) => attachments::attachments(&look_ups, question)?.into(),
         Question::Calendar(question) => calendar::calendar(&look_ups, question)?.into(),
         Question::Inlinks(question) => links::inlinks(&look_ups, question)?.into(),
         Question::Outlinks(question) => links::outlinks(&look_ups, question)?.into(),
@@ -58,13 +60,14 @@ fn is_look_up(question: &Question) -> bool {
     match question {
         Question::Cdx(_)
         | Question::CdxBlocks(_)
+        | Question::Record(_)
+        | Question::Page(_)
+        | Question::Attachments(_)
         | Question::Calendar(_)
         | Question::Outlinks(_)
         | Question::Domain(_)
         | Question::Top(_)
         | Question::Sight(_) => true,
-        // Attachments are not in the tables.
-        Question::Record(record) => record.fuzzy || extract::derived_from(&record.url).is_none(),
         Question::Inlinks(links) => is_current(links),
         Question::LinkCounts(counts) => is_current(&counts.links),
         // Other orders read all domains.

@@ -52,8 +52,8 @@ pub struct ServedTables {
 struct Inner {
     folder: Folder,
     batch: u64,
-    /// By number of the table.
-    readers: Vec<ServingReader>,
+    /// By number of the table; `None` for optional tables that the manifest lacks.
+    readers: Vec<Option<ServingReader>>,
     inputs: FxHashMap<u32, InputOfTable>,
     groups: Cache<(ServingTable, usize), Arc<Group>>,
 }
@@ -79,18 +79,20 @@ impl ServedTables {
                 place: place.to_owned(),
             });
         }
-        let readers = ServingTable::ALL
-            .map(|table| ServingReader::open(&folder, table, manifest.table(table)))
-            .into_iter()
-            .collect::<Result<Vec<_>, _>>()?;
+        let open = |table: ServingTable| match manifest.table(table) {
+            None if table.is_optional() => Ok(None),
+            served => ServingReader::open(&folder, table, served).map(Some),
+        };
         let mut inputs = FxHashMap::default();
-        for (table, reader) in ServingTable::ALL.into_iter().zip(&readers) {
-            if table == ServingTable::Inputs {
-                for number in 0..reader.places().len() {
-                    add_inputs(&reader.read(&folder, number)?, &mut inputs);
-                }
+        if let Some(reader) = open(ServingTable::Inputs)? {
+            for number in 0..reader.places().len() {
+                add_inputs(&reader.read(&folder, number)?, &mut inputs);
             }
         }
+        let readers = ServingTable::ALL
+            .map(open)
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(ServedTables {
             inner: Arc::new(Inner {
                 folder,
@@ -123,7 +125,9 @@ impl ServedTables {
     /// Returns the reader of a table.
     fn reader(&self, table: ServingTable) -> Result<&ServingReader, SnapshotError> {
         let reader = self.inner.readers.get(table as usize);
-        reader.ok_or_else(|| failed(table, "it is not open"))
+        reader
+            .and_then(Option::as_ref)
+            .ok_or(SnapshotError::NotServed(table.name()))
     }
 
     /// Returns a row group, from memory or from its file.

@@ -2,7 +2,7 @@
 
 use extract::CaptureKind;
 use facts::serving::{Group, ServingTable};
-use index::{CaptureRow, DomainRow, InputId, LinkRow, PageRow, SnapshotError, TopRow, UriRow};
+use index::{CaptureRow, DomainRow, InputId, LinkRow, PageRow, PastVersion, SnapshotError, TopRow, UriRow};
 
 use super::{ServedTables, failed};
 
@@ -76,6 +76,34 @@ impl ServedTables {
         })
     }
 
+    pub(super) fn attachment_row(&self, group: &Group, row: usize) -> Result<CaptureRow, SnapshotError> {
+        let reader = Reader {
+            table: ServingTable::Attachments,
+            group,
+            row,
+        };
+        let number = reader.number("input_number")?;
+        let input = self.input(number)?;
+        Ok(CaptureRow {
+            url_key: reader.text("url_key"),
+            fetch_time_ms: reader.time("fetch_time"),
+            url: reader.text("url"),
+            mime: reader.text("mime"),
+            status: reader.number("status")?,
+            method: String::new(),
+            digest: reader.text("digest"),
+            length: reader.number("length")?,
+            offset: reader.number("offset")?,
+            input: InputId(number),
+            input_name: input.name.clone(),
+            location: input.location.clone(),
+            collection: input.collection.clone(),
+            // As in the index.
+            kind: CaptureKind::Conversion,
+            index_only: false,
+        })
+    }
+
     pub(super) fn page_row(&self, group: &Group, row: usize) -> Result<PageRow, SnapshotError> {
         let reader = Reader {
             table: ServingTable::Versions,
@@ -108,6 +136,32 @@ impl ServedTables {
             collection: self.input(number)?.collection.clone(),
             offset: reader.number("offset")?,
         })
+    }
+}
+
+pub(super) fn past_version(group: &Group, row: usize) -> PastVersion {
+    let reader = Reader {
+        table: ServingTable::PastVersions,
+        group,
+        row,
+    };
+    let name = reader.text_if_any("text_name");
+    let name = name.and_then(|name| u128::from_str_radix(&name, 16).ok());
+    PastVersion {
+        since_ms: reader.time("since"),
+        until_ms: group.number("until", row).unwrap_or(i64::MAX),
+        fetch_time_ms: reader.time("fetch_time"),
+        url: reader.text("url"),
+        title: reader.text("title"),
+        mime: reader.text("mime"),
+        language: reader.text("language"),
+        digest: reader.text("digest"),
+        collection: reader.text("collection"),
+        text: name.map(u128::to_be_bytes),
+        // Only access rules test these two, and tables have no rules.
+        text_capture: None,
+        original: None,
+        page: reader.text_if_any("page"),
     }
 }
 

@@ -152,8 +152,11 @@ impl Views for ServedTables {
         Err(SnapshotError::NotServed("versions under access rules"))
     }
 
-    fn text(&self, _: &str) -> Result<Option<String>, SnapshotError> {
-        Err(SnapshotError::NotServed("texts"))
+    /// Returns the beginning only, which is all that answers about pages show.
+    fn text(&self, url_key: &str) -> Result<Option<String>, SnapshotError> {
+        let found = self.first(ServingTable::Previews, &key_of(url_key))?;
+        let text = found.and_then(|found| Some(found.group.text("text_preview", found.row)?.to_owned()));
+        Ok(text.filter(|text| !text.is_empty()))
     }
 
     fn images(&self, _: &str) -> Result<Vec<Image>, SnapshotError> {
@@ -164,8 +167,13 @@ impl Views for ServedTables {
         Err(SnapshotError::NotServed("texts"))
     }
 
-    fn history(&self, _: &str) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
-        Err(SnapshotError::NotServed("past versions"))
+    fn history(&self, url_key: &str) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
+        let current = self.first(ServingTable::Previews, &key_of(url_key))?;
+        let since = current.and_then(|current| current.group.number("since", current.row));
+        let keys = keys_with(key_of(url_key), None);
+        let read = |found: &TableRow| Ok(row::past_version(&found.group, found.row));
+        let past = self.rows(ServingTable::PastVersions, keys, read);
+        Ok((since.unwrap_or_default(), past.collect::<Result<_, _>>()?))
     }
 
     fn history_seen(
@@ -176,8 +184,17 @@ impl Views for ServedTables {
         Err(SnapshotError::NotServed("past versions"))
     }
 
-    fn past_text(&self, _: &str, _: [u8; 16]) -> Result<Option<String>, SnapshotError> {
-        Err(SnapshotError::NotServed("texts"))
+    /// Returns the beginning only, as [`Views::text`], and only for the present state of a page.
+    fn past_text(&self, url_key: &str, text: [u8; 16]) -> Result<Option<String>, SnapshotError> {
+        let keys = keys_with(key_of(url_key), None);
+        let mut walk = RowWalk::new(self, ServingTable::PastVersions, keys, false)?;
+        while let Some(TableRow { group, row, .. }) = walk.next_row()? {
+            let preview = group.text("text_preview", row);
+            if row::past_version(&group, row).text == Some(text) && preview.is_some() {
+                return Ok(preview.map(str::to_owned));
+            }
+        }
+        Ok(None)
     }
 
     fn uri(&self, url_key: &str) -> Result<Option<UriRow>, SnapshotError> {
@@ -257,8 +274,16 @@ impl Views for ServedTables {
         Ok(None)
     }
 
-    fn attachments(&self, _: &str, _: usize) -> Result<Vec<CaptureRow>, SnapshotError> {
-        Err(SnapshotError::NotServed("attachments"))
+    fn attachments(&self, url_key: &str, rows_max: usize) -> Result<Vec<CaptureRow>, SnapshotError> {
+        let keys = keys_with(key_of(url_key), None);
+        let mut newest_first = RowWalk::new(self, ServingTable::Attachments, keys, true)?;
+        let mut found = Vec::new();
+        while found.len() < rows_max
+            && let Some(row) = newest_first.next_row()?
+        {
+            found.push(self.attachment_row(&row.group, row.row)?);
+        }
+        Ok(found)
     }
 
     fn attachments_between(

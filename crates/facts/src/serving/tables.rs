@@ -23,6 +23,12 @@ pub enum ServingTable {
     Domains,
     /// URIs by in-links: of all domains, then of each.
     Top,
+    /// Beginnings of the texts of current versions by URL key.
+    Previews,
+    /// Past versions by URL key.
+    PastVersions,
+    /// Attachments of pages by URL key and time.
+    Attachments,
 }
 
 static INPUTS: [Field; 5] = [
@@ -123,6 +129,41 @@ static TOP: [Field; 5] = [
     Field::new("inlinks_external", Kind::Long),
 ];
 
+static PREVIEWS: [Field; 3] = [
+    URL_KEY,
+    Field::new("since", Kind::TimeMs),
+    Field::new("text_preview", Kind::Text).many(),
+];
+
+static PAST_VERSIONS: [Field; 14] = [
+    URL_KEY,
+    Field::new("number", Kind::Long),
+    Field::new("since", Kind::TimeMs),
+    Field::new("until", Kind::TimeMs).nullable(),
+    Field::new("fetch_time", Kind::TimeMs),
+    Field::new("url", Kind::Text).many(),
+    Field::new("title", Kind::Text).many(),
+    Field::new("mime", Kind::Text),
+    Field::new("language", Kind::Text),
+    Field::new("digest", Kind::Text).many(),
+    Field::new("collection", Kind::Text),
+    Field::new("page", Kind::Text).many().nullable(),
+    Field::new("text_name", Kind::Text).many().nullable(),
+    Field::new("text_preview", Kind::Text).many().nullable(),
+];
+
+static ATTACHMENTS: [Field; 9] = [
+    URL_KEY,
+    Field::new("fetch_time", Kind::TimeMs),
+    Field::new("input_number", Kind::Int),
+    Field::new("offset", Kind::Long),
+    Field::new("url", Kind::Text).many(),
+    Field::new("mime", Kind::Text),
+    Field::new("status", Kind::Int),
+    Field::new("digest", Kind::Text).many(),
+    Field::new("length", Kind::Long),
+];
+
 const URL_KEY: Field = Field::new("url_key", Kind::Text).sorted().looked_up().bounds();
 const DOMAIN: Field = Field::new("domain", Kind::Text).sorted().looked_up().bounds();
 
@@ -189,6 +230,14 @@ static FIRST_DOMAINS: [Field; 4] = [
     Field::new("domain", Kind::Text).sorted(),
 ];
 
+static FIRST_PAST_VERSIONS: [Field; 5] = [
+    PLACE[0],
+    PLACE[1],
+    PLACE[2],
+    Field::new("url_key", Kind::Text).sorted(),
+    Field::new("number", Kind::Long),
+];
+
 static FIRST_TOP: [Field; 5] = [
     PLACE[0],
     PLACE[1],
@@ -199,7 +248,7 @@ static FIRST_TOP: [Field; 5] = [
 
 impl ServingTable {
     /// All of them.
-    pub const ALL: [ServingTable; 9] = [
+    pub const ALL: [ServingTable; 12] = [
         ServingTable::Inputs,
         ServingTable::Captures,
         ServingTable::Aliases,
@@ -209,6 +258,9 @@ impl ServingTable {
         ServingTable::Uris,
         ServingTable::Domains,
         ServingTable::Top,
+        ServingTable::Previews,
+        ServingTable::PastVersions,
+        ServingTable::Attachments,
     ];
 
     /// Its name, which is also that of its folder.
@@ -223,7 +275,18 @@ impl ServingTable {
             ServingTable::Uris => "uris",
             ServingTable::Domains => "domains",
             ServingTable::Top => "top",
+            ServingTable::Previews => "previews",
+            ServingTable::PastVersions => "past_versions",
+            ServingTable::Attachments => "attachments",
         }
+    }
+
+    /// Whether a manifest may lack it. Answers about pages need it.
+    pub fn is_optional(self) -> bool {
+        matches!(
+            self,
+            ServingTable::Previews | ServingTable::PastVersions | ServingTable::Attachments
+        )
     }
 
     /// Its columns, in order.
@@ -238,6 +301,9 @@ impl ServingTable {
             ServingTable::Uris => &URIS,
             ServingTable::Domains => &DOMAINS,
             ServingTable::Top => &TOP,
+            ServingTable::Previews => &PREVIEWS,
+            ServingTable::PastVersions => &PAST_VERSIONS,
+            ServingTable::Attachments => &ATTACHMENTS,
         }
     }
 
@@ -245,11 +311,12 @@ impl ServingTable {
     pub(crate) fn first_fields(self) -> &'static [Field] {
         match self {
             ServingTable::Inputs => &FIRST_INPUTS,
-            ServingTable::Captures => &FIRST_CAPTURES,
+            ServingTable::Captures | ServingTable::Attachments => &FIRST_CAPTURES,
             ServingTable::Aliases => &FIRST_ALIASES,
             ServingTable::Outlinks => &FIRST_OUTLINKS,
             ServingTable::Inlinks => &FIRST_INLINKS,
-            ServingTable::Versions | ServingTable::Uris => &FIRST_URL_KEYS,
+            ServingTable::Versions | ServingTable::Uris | ServingTable::Previews => &FIRST_URL_KEYS,
+            ServingTable::PastVersions => &FIRST_PAST_VERSIONS,
             ServingTable::Domains => &FIRST_DOMAINS,
             ServingTable::Top => &FIRST_TOP,
         }

@@ -21,6 +21,9 @@ use crate::tables::Table;
 use crate::views::capture_key::split_key;
 use crate::views::{captures, index_lines, links, uris};
 
+/// Characters of a text in a table, as many as answers about a page show.
+const PREVIEW_CHARS: usize = 2000;
+
 /// A serving table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of the tables")]
@@ -34,11 +37,14 @@ pub enum ServingRows {
     Uris,
     Domains,
     Top,
+    Previews,
+    PastVersions,
+    Attachments,
 }
 
 impl ServingRows {
     /// All of them.
-    pub const ALL: [ServingRows; 9] = [
+    pub const ALL: [ServingRows; 12] = [
         ServingRows::Inputs,
         ServingRows::Captures,
         ServingRows::Aliases,
@@ -48,6 +54,9 @@ impl ServingRows {
         ServingRows::Uris,
         ServingRows::Domains,
         ServingRows::Top,
+        ServingRows::Previews,
+        ServingRows::PastVersions,
+        ServingRows::Attachments,
     ];
 
     /// Name in a request for a dump. Views have some of the same names.
@@ -62,6 +71,9 @@ impl ServingRows {
             ServingRows::Uris => "serving/uris",
             ServingRows::Domains => "serving/domains",
             ServingRows::Top => "serving/top",
+            ServingRows::Previews => "serving/previews",
+            ServingRows::PastVersions => "serving/past_versions",
+            ServingRows::Attachments => "serving/attachments",
         }
     }
 }
@@ -165,6 +177,44 @@ struct TopLine<'a> {
     inlinks_external: u64,
 }
 
+#[derive(Serialize)]
+struct PreviewLine<'a> {
+    url_key: &'a str,
+    since: i64,
+    text_preview: String,
+}
+
+#[derive(Serialize)]
+struct PastVersionLine<'a> {
+    url_key: &'a str,
+    number: usize,
+    since: i64,
+    until: Option<i64>,
+    fetch_time: i64,
+    url: &'a str,
+    title: &'a str,
+    mime: &'a str,
+    language: &'a str,
+    digest: &'a str,
+    collection: &'a str,
+    page: Option<&'a str>,
+    text_name: Option<String>,
+    text_preview: Option<String>,
+}
+
+#[derive(Serialize)]
+struct AttachmentLine<'a> {
+    url_key: &'a str,
+    fetch_time: i64,
+    input_number: u32,
+    offset: u64,
+    url: &'a str,
+    mime: &'a str,
+    status: u16,
+    digest: &'a str,
+    length: u64,
+}
+
 /// Writes rows as JSON lines and counts them.
 struct Lines<'o> {
     out: BufWriter<&'o mut dyn Write>,
@@ -203,6 +253,9 @@ impl Snapshot {
                 }
             }
             ServingRows::Top => self.serve_top(&mut lines)?,
+            ServingRows::Previews => self.serve_previews(&mut lines)?,
+            ServingRows::PastVersions => self.serve_past_versions(&mut lines)?,
+            ServingRows::Attachments => self.serve_attachments(&mut lines)?,
         }
         lines.out.flush().map_err(DumpError::Output)?;
         Ok(lines.rows)
@@ -306,6 +359,74 @@ impl Snapshot {
         Ok(())
     }
 
+    fn serve_previews(&self, lines: &mut Lines<'_>) -> Result<(), DumpError> {
+        for key in self.version_keys() {
+            let (url_key, _) = key?;
+            let (since, _) = self.history(&url_key)?;
+            lines.row(&PreviewLine {
+                url_key: &url_key,
+                since,
+                text_preview: preview(self.text(&url_key)?),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn serve_past_versions(&self, lines: &mut Lines<'_>) -> Result<(), DumpError> {
+        for key in self.version_keys() {
+            let (url_key, _) = key?;
+            let (_, past) = self.history(&url_key)?;
+            for (number, past) in past.iter().enumerate() {
+                // The present state of another page is shown with its text.
+                let text_preview = match past.text.filter(|_| past.is_open()) {
+                    Some(text) => Some(preview(self.past_text(&url_key, text)?)),
+                    None => None,
+                };
+                lines.row(&PastVersionLine {
+                    url_key: &url_key,
+                    number,
+                    since: past.since_ms,
+                    until: (!past.is_open()).then_some(past.until_ms),
+                    fetch_time: past.fetch_time_ms,
+                    url: &past.url,
+                    title: &past.title,
+                    mime: &past.mime,
+                    language: &past.language,
+                    digest: &past.digest,
+                    collection: &past.collection,
+                    page: past.page.as_deref(),
+                    text_name: past
+                        .text
+                        .map(|name| format!("{:032x}", u128::from_be_bytes(name))),
+                    text_preview,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn serve_attachments(&self, lines: &mut Lines<'_>) -> Result<(), DumpError> {
+        for row in self.cut().iter(Table::IndexLines) {
+            let (key, value) = row?;
+            let decoded = index_lines::decode(&key, &value);
+            let (input, line) = self.cut().decode(Table::IndexLines, &key, decoded)?;
+            if line.is_attachment() {
+                lines.row(&AttachmentLine {
+                    url_key: &line.url_key,
+                    fetch_time: line.fetch_time_ms,
+                    input_number: input.0,
+                    offset: line.record_offset,
+                    url: &line.url,
+                    mime: &line.mime,
+                    status: line.status,
+                    digest: &line.digest,
+                    length: line.record_length,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     fn serve_outlinks(&self, lines: &mut Lines<'_>) -> Result<(), DumpError> {
         for row in self.cut().iter(Table::Links) {
             let (key, value) = row?;
@@ -402,6 +523,11 @@ impl Snapshot {
         }
         Ok(())
     }
+}
+
+/// Returns the beginning of a text.
+fn preview(text: Option<String>) -> String {
+    text.unwrap_or_default().chars().take(PREVIEW_CHARS).collect()
 }
 
 /// Returns the conversion of an error of a temporary file in `dir`.

@@ -80,6 +80,8 @@ impl Both {
             "/outbackcdx/all?url=URL&sort=closest&closest=TIME",
             "/outbackcdx/all?q=type:urlquery+url:URL",
             "/api/v1/calendar?url=URL&around=TIME",
+            "/api/v1/page?url=URL",
+            "/api/v1/attachments?url=URL&at=TIME",
             "/api/v1/outlinks?url=URL&limit=1000",
             "/api/v1/inlinks?url=URL&external=true",
             "/api/v1/inlinks/counts?url=URL&by=domain",

@@ -1,11 +1,13 @@
-//! `weft export --serving`: sorted tables of an archive.
+//! `weft export --serving`: sorted tables of an archive; `weft serve --web`: answers from them.
 
 use std::fs::File;
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use serde_json::Value;
 
+use crate::replay::replayed;
 use crate::search::loaded;
+use crate::serve::Served;
 use crate::support::Workspace;
 
 /// Returns the first column of a table in the order of its files.
@@ -28,7 +30,10 @@ fn first_column(place: &Workspace, table: &Value) -> Vec<String> {
 fn tables_have_the_rows_of_the_views() {
     let place = loaded();
     let said = place.good(&["export", "--serving", "tables"]);
-    assert!(said.contains(" in 9 tables, written to tables (batch "), "{said}");
+    assert!(
+        said.contains(" in 12 tables, written to tables (batch "),
+        "{said}"
+    );
     let manifest = std::fs::read(place.path("tables/manifest.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     assert_eq!(manifest["batch"], place.json(&["status"])["epoch"]);
@@ -104,4 +109,36 @@ fn a_part_of_the_archive_is_refused() {
         assert!(run.stderr.contains("whole archive"), "{}", run.stderr);
     }
     assert!(!place.path("tables").exists());
+}
+
+#[test]
+fn tables_are_served_and_replayed_without_their_archive() {
+    let place = loaded();
+    place.good(&["export", "--serving", "tables"]);
+    std::fs::remove_dir_all(place.path("weft-archive")).unwrap();
+    let mut served = Served::start_with(&place, &["serve", "--web", "tables", "--listen", "127.0.0.1:0"]);
+    assert!(served.said["batch"].as_u64().is_some(), "{}", served.said);
+    let captures = served.get("/cdx?url=http://news.example/");
+    assert_eq!(captures.matches("example,news)/ 20").count(), 3, "{captures}");
+    let record = served.get("/record?url=http://news.example/&at=2012");
+    assert!(record.contains("an osprey was seen"), "{record}");
+    let bar = served.get("/replay/20120601000000/http://news.example/");
+    assert!(bar.starts_with("HTTP/1.0 200 "), "{bar}");
+    let moved = replayed(&mut served, "/replay/2012/http://news.example/");
+    let location = moved.lines().find_map(|line| line.strip_prefix("location: "));
+    let page = replayed(&mut served, location.expect("the exact time"));
+    assert!(page.contains("an osprey was seen"), "{page}");
+    let refused = served.get("/api/v1/search?q=kestrel");
+    assert!(refused.starts_with("HTTP/1.0 503 "), "{refused}");
+    assert!(!place.path("weft-archive").exists());
+    #[cfg(unix)]
+    assert_eq!(served.stop(), Some(0));
+}
+
+#[test]
+fn a_folder_without_tables_is_not_served() {
+    let place = Workspace::new();
+    let run = place.run(&["serve", "--web", "nowhere", "--listen", "127.0.0.1:0"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains("weft export --serving"), "{}", run.stderr);
 }
