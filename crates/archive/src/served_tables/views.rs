@@ -152,7 +152,7 @@ impl Views for ServedTables {
         Err(SnapshotError::NotServed("versions under access rules"))
     }
 
-    /// Returns the beginning only, which is all that answers about pages show.
+    /// Returns the first 2,000 characters. Answers about pages show no more.
     fn text(&self, url_key: &str) -> Result<Option<String>, SnapshotError> {
         let found = self.first(ServingTable::Previews, &key_of(url_key))?;
         let text = found.and_then(|found| Some(found.group.text("text_preview", found.row)?.to_owned()));
@@ -184,7 +184,7 @@ impl Views for ServedTables {
         Err(SnapshotError::NotServed("past versions"))
     }
 
-    /// Returns the beginning only, as [`Views::text`], and only for the present state of a page.
+    /// Returns the first 2,000 characters, and only for the present state of a page.
     fn past_text(&self, url_key: &str, text: [u8; 16]) -> Result<Option<String>, SnapshotError> {
         let keys = keys_with(key_of(url_key), None);
         let mut walk = RowWalk::new(self, ServingTable::PastVersions, keys, false)?;

@@ -21,7 +21,7 @@ use crate::tables::Table;
 use crate::views::capture_key::split_key;
 use crate::views::{captures, index_lines, links, uris};
 
-/// Characters of a text in a table, as many as answers about a page show.
+/// Characters of a text in a table. Answers about a page show no more.
 const PREVIEW_CHARS: usize = 2000;
 
 /// A serving table.

@@ -176,7 +176,8 @@ async fn tables_answer_like_their_archive_over_real_crawls() {
 async fn other_questions_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = web::write(folder.path(), "http://trap.example/");
-    let both = Both::of(&load(&[path], None).archive);
+    let loaded = load(&[path], None);
+    let both = Both::of(&loaded.archive);
     for path in [
         "/api/v1/search?q=page",
         "/api/v1/status",

@@ -163,7 +163,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 }
 
 impl Args {
-    /// Returns whether only a part of the archive is asked for, or records beside captures.
+    /// Returns whether a flag selects a part of the archive, or other records.
     fn is_part(&self) -> bool {
         let is_selected = self.url_prefix.is_some() || self.collection.is_some();
         is_selected || self.with_requests || !self.query.is_empty()
