@@ -35,41 +35,28 @@ fn keys_with(prefix: Vec<u8>, after: Option<&str>) -> (Vec<u8>, Option<Vec<u8>>)
     (from, Some(to))
 }
 
-/// Rows of a table as one kind of row. Ends after the first failure.
-struct Mapped<F> {
-    walk: Option<Result<RowWalk, SnapshotError>>,
-    row: F,
-}
-
-impl<R, F: FnMut(&TableRow) -> Result<R, SnapshotError>> Iterator for Mapped<F> {
-    type Item = Result<R, SnapshotError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut walk = match self.walk.take()? {
-            Ok(walk) => walk,
-            Err(error) => return Some(Err(error)),
-        };
-        let found = walk.next_row().transpose()?;
-        let row = found.and_then(|found| (self.row)(&found));
-        if row.is_ok() {
-            self.walk = Some(Ok(walk));
-        }
-        Some(row)
-    }
-}
-
 impl ServedTables {
-    /// Returns rows with keys from the first (inclusive) to the second (exclusive).
+    /// Returns rows with keys from the first (inclusive) to the second (exclusive), as `read` makes
+    /// them. Ends after the first failure.
     fn rows<R>(
         &self,
         table: ServingTable,
         keys: (Vec<u8>, Option<Vec<u8>>),
-        row: impl FnMut(&TableRow) -> Result<R, SnapshotError>,
+        mut read: impl FnMut(&TableRow) -> Result<R, SnapshotError>,
     ) -> impl Iterator<Item = Result<R, SnapshotError>> {
-        Mapped {
-            walk: Some(RowWalk::new(self, table, keys, false)),
-            row,
-        }
+        let mut walk = Some(RowWalk::new(self, table, keys, false));
+        std::iter::from_fn(move || {
+            let mut rows = match walk.take()? {
+                Ok(rows) => rows,
+                Err(error) => return Some(Err(error)),
+            };
+            let found = rows.next_row().transpose()?;
+            let row = found.and_then(|found| read(&found));
+            if row.is_ok() {
+                walk = Some(Ok(rows));
+            }
+            Some(row)
+        })
     }
 
     /// Returns the first row whose key begins with `prefix`.

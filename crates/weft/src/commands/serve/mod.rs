@@ -51,9 +51,9 @@ A missing archive is not created unless --create is given (or the command serves
 a store and --archive is not given): a mistyped name would give an empty archive.
 An archive that cannot be written (a read-only mount), or is opened with
 --read-only, is still served; loads are refused.
-Serving tables (--web) answer captures (CDX), records, replay, links and rankings. Searches and whole
-texts are refused. The server keeps no state, so any number of servers may serve the same tables.
-Start it again to serve a newer batch.
+Serving tables (--web) answer captures (CDX), records, replay, links and rankings. Searches and
+whole texts are refused. The server keeps no state, so any number of servers may serve the same
+tables. Start it again to serve a newer batch.
 
 On Ctrl-C or SIGTERM the server finishes running requests within 10 seconds; a running load stops
 at its next epoch.
