@@ -8,7 +8,6 @@ use access::AccessFilter;
 use super::basis::LookUps;
 use super::{attachments, calendar, cdx, domain, domains, link_counts, links, page, record};
 use crate::AskError;
-use crate::inlink_counts::InlinkCounts;
 use crate::question::{AccessScopeBody, Answer, Body, DomainOrder, Inlinks, Question};
 use crate::served_tables::ServedTables;
 use crate::views::Views;
@@ -20,12 +19,10 @@ pub(crate) fn answer_from_tables(tables: &ServedTables, question: &Question) -> 
             "this question cannot be asked of serving tables yet; ask an archive",
         ));
     }
-    // Counts are cached for clients with access rules only, which tables do not have.
-    let counts = InlinkCounts::default();
     let look_ups = LookUps::new(
         Box::new(tables.clone()),
         Arc::new(AccessFilter::everything()),
-        &counts,
+        tables.inlink_counts(),
         tables.sources(),
     );
     let body: Body = match question {

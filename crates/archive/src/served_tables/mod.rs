@@ -20,6 +20,7 @@ use quick_cache::sync::Cache;
 use rustc_hash::FxHashMap;
 use warc::Input;
 
+use crate::inlink_counts::InlinkCounts;
 use crate::question::{Answer, Question};
 use crate::{AskError, ask};
 
@@ -56,6 +57,8 @@ struct Inner {
     readers: Vec<Option<ServingReader>>,
     inputs: FxHashMap<u32, InputOfTable>,
     groups: Cache<(ServingTable, usize), Arc<Group>>,
+    /// Unused, because only clients with access rules need it.
+    inlink_counts: InlinkCounts,
 }
 
 /// An input, as captures show it.
@@ -100,6 +103,7 @@ impl ServedTables {
                 readers,
                 inputs,
                 groups: Cache::new(GROUPS_MAX),
+                inlink_counts: InlinkCounts::default(),
             }),
         })
     }
@@ -120,6 +124,10 @@ impl ServedTables {
     /// Returns the sources that records are read from.
     pub fn sources(&self) -> &Sources {
         &self.inner.folder.sources
+    }
+
+    pub(crate) fn inlink_counts(&self) -> &InlinkCounts {
+        &self.inner.inlink_counts
     }
 
     /// Returns the reader of a table.
