@@ -212,3 +212,6 @@ impl ReadAt for TableFile {
         self.0.read_at(into, offset)
     }
 }
+
+#[cfg(test)]
+mod tests;
