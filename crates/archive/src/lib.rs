@@ -45,10 +45,12 @@ mod record_outcome;
 mod recounting;
 mod rendered_text;
 mod request_of;
+mod served_tables;
 pub mod snippet_html;
 mod socket;
 mod thumbnails;
 mod version;
+mod views;
 
 pub use archive::{Archive, OpenSettings};
 #[doc(hidden)]
@@ -66,4 +68,5 @@ pub use own_inputs::own_inputs;
 pub use record::{Interrupt, RecordError, input_at, open_record, raw_record};
 pub use record_outcome::RecordOutcome;
 pub use request_of::{RequestRecord, request_record};
+pub use served_tables::{OpenTablesError, ServedTables};
 pub use version::VERSION;

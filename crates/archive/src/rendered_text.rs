@@ -3,11 +3,13 @@
 //! Invariant: documents are made and snippets are cut by the same decision, so that a snippet comes
 //! from the text that was searched.
 
-use index::{RenderedText, Snapshot, SnapshotError};
+use index::{RenderedText, SnapshotError};
+
+use crate::views::Views;
 
 /// Returns the rendered text of a page if it has more words than the page's own text.
 pub(crate) fn with_more_words(
-    snapshot: &Snapshot,
+    snapshot: &dyn Views,
     url_key: &str,
     own: &str,
 ) -> Result<Option<RenderedText>, SnapshotError> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::limit::{clamp, page_of};
 use super::visible_snapshot::VisibleSnapshot;
 use super::{cursor, key};
@@ -21,7 +21,7 @@ const LINKING_MAX: usize = 50;
 /// A place in a ranking: rank, external in-links, in-links, key.
 type Position = (u64, u64, u64, String);
 
-pub(super) fn domain(basis: &Basis<'_>, question: &Domain) -> Result<DomainBody, AskError> {
+pub(super) fn domain(basis: &LookUps<'_>, question: &Domain) -> Result<DomainBody, AskError> {
     let visible = &basis.visible();
     let name = registered(&question.name)?;
     let row = visible.domain(&name)?;
@@ -76,7 +76,7 @@ fn linking_domains(
     Ok((domains, links_read))
 }
 
-pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError> {
+pub(super) fn top(basis: &LookUps<'_>, question: &Top) -> Result<TopBody, AskError> {
     let visible = &basis.visible();
     let after: Option<Position> = cursor::decode(question.after.as_deref())?;
     let limit = clamp(question.limit);

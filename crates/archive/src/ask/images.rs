@@ -63,7 +63,7 @@ fn looking_like(hash: &str, query: Query) -> Result<Query, AskError> {
 
 /// Runs a query on the index of images.
 fn matching(basis: &Basis<'_>, visible: &VisibleSnapshot<'_>, query: &Query) -> Result<Results, AskError> {
-    let Basis { open, filter, .. } = basis;
+    let (open, filter) = (basis.open, &basis.filter);
     let is_cursor = query.after.as_deref().is_none_or(search::is_cursor);
     if !is_cursor {
         return Err(AskError::bad_request(cursor::NO_CURSOR));

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 use urlkey::domain_of_key;
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::links::inlinks;
 use crate::AskError;
 use crate::question::{Inlinks, LinkCountRow, LinkCounts, LinkCountsBody, LinkGrouping, LinkRow};
@@ -17,7 +17,7 @@ const COUNTED_MAX: usize = 10_000;
 /// Length of `2014-01` in `2014-01-26T20:06:24.000Z`.
 const MONTH_BYTES: usize = 7;
 
-pub(super) fn link_counts(basis: &Basis<'_>, question: &LinkCounts) -> Result<LinkCountsBody, AskError> {
+pub(super) fn link_counts(basis: &LookUps<'_>, question: &LinkCounts) -> Result<LinkCountsBody, AskError> {
     let mut part = inlinks(
         basis,
         &Inlinks {

@@ -58,7 +58,7 @@ fn found_with_texts(
     query: &Query,
     text_of: &TextSource<'_>,
 ) -> Result<Results, AskError> {
-    let Basis { open, filter, .. } = basis;
+    let (open, filter) = (basis.open, &basis.filter);
     if query
         .after
         .as_deref()

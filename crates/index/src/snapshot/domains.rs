@@ -21,7 +21,10 @@ impl Snapshot {
     }
 
     /// Returns all domains after `after`, sorted by name.
-    pub fn all_domains(&self, after: Option<&str>) -> impl Iterator<Item = Result<DomainRow, SnapshotError>> {
+    pub fn all_domains<'s>(
+        &'s self,
+        after: Option<&str>,
+    ) -> impl Iterator<Item = Result<DomainRow, SnapshotError>> + use<'s> {
         domains::scan(self.cut(), after).map(|row| self.domain_row(row?))
     }
 

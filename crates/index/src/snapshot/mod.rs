@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-pub use captures_read::Captures;
+pub use captures_read::{Captures, Span};
 pub(crate) use covering::Covering;
 pub use linking::LinkingVersions;
 pub use past_links::When;

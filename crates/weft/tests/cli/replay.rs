@@ -12,7 +12,7 @@ use crate::support::Workspace;
 const PAGE: &str = "/replay/http://www.library.example/";
 
 /// Requests a path from the replay origin that `served` announced.
-fn replayed(served: &mut Served, path: &str) -> String {
+pub(crate) fn replayed(served: &mut Served, path: &str) -> String {
     let origin = served.said["replay"].as_str().expect("a replay origin");
     let address = origin
         .trim_start_matches("http://")

@@ -21,19 +21,20 @@ use std::sync::Arc;
 
 use access::{AccessFilter, CaptureAttributes};
 use extract::Image;
-use index::{CaptureRow, KeyRange, PageRow, PastVersion, Snapshot, SnapshotError, UriRow};
+use index::{CaptureRow, KeyRange, PageRow, PastVersion, SnapshotError, UriRow};
 use rustc_hash::FxHashMap;
 use search::Version;
 
 use crate::inlink_counts::InlinkCounts;
 use crate::rendered_text;
+use crate::views::Views;
 
 /// Limit of versions whose visibility is cached during a question.
 const REMEMBERED_MAX: usize = 1 << 20;
 
 /// A snapshot, and the parts of it that are visible.
 pub(super) struct VisibleSnapshot<'a> {
-    snapshot: &'a Snapshot,
+    snapshot: &'a dyn Views,
     filter: &'a AccessFilter,
     sees_everything: bool,
     counts: &'a InlinkCounts,
@@ -57,7 +58,7 @@ pub(super) fn subject(capture: &CaptureRow) -> CaptureAttributes<'_> {
 
 impl<'a> VisibleSnapshot<'a> {
     pub(super) fn new(
-        snapshot: &'a Snapshot,
+        snapshot: &'a dyn Views,
         filter: &'a AccessFilter,
         counts: &'a InlinkCounts,
     ) -> VisibleSnapshot<'a> {
@@ -76,7 +77,7 @@ impl<'a> VisibleSnapshot<'a> {
     }
 
     /// Returns the unfiltered snapshot, for callers that skip hidden captures themselves.
-    pub(super) fn snapshot(&self) -> &Snapshot {
+    pub(super) fn snapshot(&self) -> &dyn Views {
         self.snapshot
     }
 
