@@ -321,7 +321,7 @@ impl Views for ServedTables {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<String>, SnapshotError> {
-        self.sources(url_key, after, limit)
+        Views::sources(self, url_key, after, limit)
     }
 
     fn link_when(
