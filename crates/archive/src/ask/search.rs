@@ -22,6 +22,7 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         understood: results.understood,
         notes: results.notes,
         total: results.total,
+        total_is_exact: !results.has_more_than_total,
         shown_total: results.shown_total,
         search_epoch: results.epoch,
         took_ms: results.took_ms,

@@ -33,6 +33,7 @@ fn hostile_archive(question: Question) -> Result<Answer, AskError> {
                 next,
                 understood: search.query,
                 shown_total: 1000,
+                total_is_exact: true,
                 ..SearchBody::default()
             }
             .into()

@@ -623,6 +623,7 @@ fn search() -> SearchBody {
         query: "example".into(),
         notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
         total: 3,
+        total_is_exact: true,
         shown_total: 2,
         years: years(),
         hits: vec![
