@@ -16,8 +16,8 @@ DESTDIR ?=
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo sql programs install install-files deb deb-files docs python test test-fast test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-words lint-code \
-    need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone need-python
+.PHONY: help demo sql programs install install-files deb deb-files docs python test test-fast test-absences test-programs test-python bench bench-full figures fuzz simulate screenshots lint lint-format lint-words lint-code \
+    need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-peers need-s3cmd need-rclone need-python
 .PHONY: dist dist-files wheel wheel-files need-maturin need-zig
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo 'make test         all tests'
 	@echo 'make bench        measurements, beside peers and published figures'
 	@echo 'make bench-full   the same at full size: two hours, 45 GB of disk'
+	@echo 'make figures      one table beside other programs, of one run: docs/figures.md; FIGURES_FLAGS=--help tells more'
 	@echo 'make fuzz         changed inputs for everything that reads bytes from outside; FUZZ_FLAGS=--help tells more'
 	@echo 'make simulate     the store and the index with faults and crashes, seed after seed; SIMULATE_FLAGS=--help tells more'
 	@echo 'make screenshots  pictures of every page of the web interface; that of SQL where make sql has built it'
@@ -199,6 +200,11 @@ bench-full: need-cargo need-readers
 	done
 	@if [ -x '$(WEFT)-sql' ]; then echo; echo '== bench/sql'; $(CARGO_TARGET_DIR)/release/sql --full --python $(VENV)/bin/python; fi
 
+# The table for README, some minutes. It needs only python3; what is missing beside it is named in the page.
+figures: need-cargo need-peers
+	$(CARGO) build --release -p weft -p bench
+	python3 bench/figures.py docs/figures.md --programs '$(CARGO_TARGET_DIR)/release' --python '$(VENV)/bin/python' $(FIGURES_FLAGS)
+
 # Ten seconds a target; FUZZ_FLAGS='warc_reader --seconds 600' for one of them and longer.
 fuzz: need-cargo
 	$(CARGO) run --release -p fuzz --bin fuzz -- $(FUZZ_FLAGS)
@@ -276,6 +282,10 @@ need-boto3: need-venv
 need-readers: need-venv
 	$(call pip-install,readers of facts,deltalake$(COMMA) duckdb$(COMMA) polars$(COMMA) pyarrow,deltalake duckdb polars pyarrow)
 
+# What an index of full text is otherwise built with (bench/load_peer.py).
+need-peers: need-venv
+	$(call pip-install,FastWARC and others,fastwarc$(COMMA) selectolax$(COMMA) tantivy,fastwarc selectolax tantivy)
+
 # What builds the package for Python, and what its tests use. It has an environment of its own: pyspark is large.
 PYTHON_NEEDS = maturin pytest 'pyarrow>=15' 'pandas>=2.2' 'deltalake>=1' duckdb polars 'pyspark>=4.1,<4.2' 'delta-spark>=4.1,<4.2' adbc_driver_flightsql
 need-python:
@@ -289,8 +299,10 @@ need-maturin: need-python
 	@if [ ! -x $(PYTHON_VENV)/bin/maturin ]; then echo 'python: maturin is missing, and could not be installed'; exit 1; fi
 
 need-zig: need-python
-	@if [ ! -x $(PYTHON_VENV)/bin/cargo-zigbuild ] || ! $(PYTHON_VENV)/bin/python -c 'import ziglang' 2>/dev/null; then \
-	    echo 'WHEEL_GLIBC needs zig: $(PYTHON_VENV)/bin/pip install cargo-zigbuild ziglang'; exit 1; fi
+	@if [ -x $(PYTHON_VENV)/bin/cargo-zigbuild ] && $(PYTHON_VENV)/bin/python -c 'import ziglang' 2>/dev/null; then exit 0; fi; \
+	echo 'python: installing cargo-zigbuild and ziglang into $(PYTHON_VENV)'; \
+	$(PYTHON_VENV)/bin/pip install -q --disable-pip-version-check cargo-zigbuild ziglang \
+	    || { echo 'WHEEL_GLIBC needs cargo-zigbuild and ziglang, which could not be installed'; exit 1; }
 
 # The clients and the replay server that read CDX.
 need-field: need-venv

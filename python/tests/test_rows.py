@@ -34,6 +34,12 @@ def test_documents_are_not_read(archive, crawls):
     assert True in weft.open(archive).facts().captures.to_arrow()["is_document"].to_pylist()
 
 
+def test_pages_have_the_addresses_of_their_images(crawls):
+    images = [images for images in weft.captures(*crawls).read_all()["links_images"].to_pylist() if images]
+    assert images
+    assert all(address.startswith("http") for of_page in images for address in of_page.split("\n"))
+
+
 def test_the_number_of_an_input_is_that_of_its_content(tmp_path, shared):
     content = (shared / "crawls/dupes.warc.gz").read_bytes()
     (tmp_path / "other-name.warc.gz").write_bytes(content)

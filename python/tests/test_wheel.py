@@ -21,14 +21,15 @@ PAGE = "<html><head><title>The river</title></head><body><p>The river drives the
 
 @pytest.fixture(scope="module")
 def wheel() -> pathlib.Path:
-    """The wheel of `make python`."""
+    """The newest wheel of `make wheel` and `make python`."""
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target")
-    found = sorted((target / "python").glob("weft_archive-*.whl"))
+    found = [wheel for folder in ("wheels", "python") for wheel in (target / folder).glob("weft_archive-*.whl")]
     if not found:
-        pytest.skip(f"there is no wheel in {target / 'python'} (make python)")
-    if not any(name.endswith(".data/scripts/weft") for name in zipfile.ZipFile(found[0]).namelist()):
-        pytest.skip(f"{found[0].name} has no program: it was not built before make python")
-    return found[0]
+        pytest.skip(f"there is no wheel in {target}/wheels or {target}/python (make wheel, make python)")
+    newest = max(found, key=lambda wheel: wheel.stat().st_mtime)
+    if not any(name.endswith(".data/scripts/weft") for name in zipfile.ZipFile(newest).namelist()):
+        pytest.skip(f"{newest.name} has no program: it was not built before make python")
+    return newest
 
 
 @pytest.fixture(scope="module")

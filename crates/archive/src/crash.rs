@@ -6,7 +6,7 @@
 //! | `settings.before_rename` | the settings under another name | there is no archive yet; opening with `create` begins again |
 //! | `settings.after_rename` | an archive without an index | opening creates the index |
 //! | `continue.before_register` | an earlier input at the end of its last whole record | the next load finds that its content continues, and reads on from there |
-//! | `forget.before_next` | some of the inputs forgotten and removed from all views | each was one step of the index; the others are forgotten when they are named again |
+//! | `forget.before_search` | inputs forgotten and removed from all views, but not from search | opening finds that search is behind, and catches up |
 //! | `from_facts.after_epoch` | an epoch of a load from facts, missing in the search index | opening catches up; the same load continues after it |
 //! | `redact.while_writing` | part of a copy of an input, under another name | files of that name are ignored |
 //! | `redact.before_rename` | a whole copy, under another name | the same; the next redaction writes it again |
@@ -28,7 +28,7 @@ pub const CRASH_POINTS: [&str; 7] = [
     "settings.before_rename",
     "settings.after_rename",
     "continue.before_register",
-    "forget.before_next",
+    "forget.before_search",
     "from_facts.after_epoch",
     "feed.before_apply",
     "feed.before_settle",

@@ -14,8 +14,8 @@ use std::time::Duration;
 use extract::Capture;
 use facts::{Fact, Facts, FactsError, FactsTable, FileDamage, Note, Settings, Source, TakenBack};
 use index::{
-    Batch, Epoch, EpochReport, Index, InputId, LedgerRow, NewCaptures, Reread, RollBack, TakeBackError,
-    TakedownOutcome, TakedownRequest,
+    Batch, Epoch, EpochReport, Index, InputId, LedgerRow, NewCaptures, NoteTakenDown, Reread, RollBack,
+    TakeBackError, TakedownOutcome, TakedownRequest,
 };
 use inputs::is_address;
 use parking_lot::Mutex;
@@ -249,16 +249,44 @@ impl FactsWriter {
         asked: &TakedownRequest,
         reread: &mut Reread<'_>,
     ) -> Result<TakedownOutcome, E> {
+        let note = |epoch: Epoch, captures: &[(InputId, u64)]| {
+            let captures = captures.iter().map(|(input, offset)| (input.0, *offset));
+            Note::of_taken_down(epoch.0, captures)
+        };
+        self.remove_with(index, note, |note| index.take_down(asked, reread, Some(note)))
+    }
+
+    /// Forgets inputs ([`Index::forget`]), including their facts.
+    pub(crate) fn forget<E: From<EpochError> + From<TakeBackError>>(
+        &self,
+        index: &Index,
+        ids: &[InputId],
+        reread: &mut Reread<'_>,
+    ) -> Result<(), E> {
+        let note = |epoch: Epoch, captures: &[(InputId, u64)]| {
+            Note::of_forgotten(epoch.0, captures.iter().map(|(input, _)| input.0))
+        };
+        self.remove_with(index, note, |note| {
+            index.forget(ids, reread, Some(note)).map(drop)
+        })
+    }
+
+    /// Runs `remove`, which removes captures from the index, and removes their facts, with the note
+    /// that `note_of` returns for these captures.
+    fn remove_with<T, E: From<EpochError> + From<TakeBackError>>(
+        &self,
+        index: &Index,
+        note_of: impl Fn(Epoch, &[(InputId, u64)]) -> Note,
+        remove: impl FnOnce(&NoteTakenDown<'_>) -> Result<T, TakeBackError>,
+    ) -> Result<T, E> {
         self.in_turn(index, |noted| {
             let written = Mutex::new(None);
             let note = |epoch: Epoch, captures: &[(InputId, u64)]| {
-                let captures = captures.iter().map(|(input, offset)| (input.0, *offset));
-                let note = Note::of_taken_down(epoch.0, captures);
-                written.lock().insert(note).to_bytes()
+                written.lock().insert(note_of(epoch, captures)).to_bytes()
             };
-            let took_down = index.take_down(asked, reread, Some(&note))?;
+            let removed = remove(&note)?;
             *noted = written.into_inner();
-            Ok(took_down)
+            Ok(removed)
         })
     }
 

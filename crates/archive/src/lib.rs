@@ -29,6 +29,7 @@ mod files;
 mod from_facts;
 mod inlink_counts;
 mod jobs;
+mod kept_answers;
 mod load;
 mod lock;
 mod memory;
@@ -42,11 +43,14 @@ mod rebuild_progress;
 mod record;
 mod record_outcome;
 mod recounting;
+mod rendered_text;
 mod request_of;
+mod served_tables;
 pub mod snippet_html;
 mod socket;
 mod thumbnails;
 mod version;
+mod views;
 
 pub use archive::{Archive, OpenSettings};
 #[doc(hidden)]
@@ -54,7 +58,7 @@ pub use crash::{CRASH_POINTS, POSTING_CRASH_POINTS};
 pub use cut::Cut;
 pub use error::{AskError, ErrorCode, OpenError};
 pub use extract::{
-    DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, ImageFacts, Thumbnail,
+    DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Exif, ImageFacts, Thumbnail,
 };
 pub use from_facts::{FactInput, FactsImport, ImportLine, ImportLineError};
 pub use index::{QuarantineEntry, TakedownRules, refusal};
@@ -64,4 +68,5 @@ pub use own_inputs::own_inputs;
 pub use record::{Interrupt, RecordError, input_at, open_record, raw_record};
 pub use record_outcome::RecordOutcome;
 pub use request_of::{RequestRecord, request_record};
+pub use served_tables::{OpenTablesError, ServedTables};
 pub use version::VERSION;

@@ -18,6 +18,7 @@ use crate::feed::{self, FeedError, FeedState, SearchProgress};
 use crate::files::{ArchiveSettings, Files};
 use crate::inlink_counts::InlinkCounts;
 use crate::jobs::Jobs;
+use crate::kept_answers::KeptAnswers;
 use crate::memory::Memory;
 use crate::rebuild_progress::{RebuildProgress, RunningRebuild};
 use crate::recounting::Recounting;
@@ -30,6 +31,11 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// Number of epochs after which a load feeds the index of images. The changes of these epochs are
 /// then still in memory or in the cache, and the index of images need not be rebuilt at the end.
 const IMAGES_EPOCHS: u64 = 256;
+
+/// Returns advice for a damaged search index in a folder.
+pub(crate) fn remake_advice(folder: &str) -> String {
+    format!("remove {folder} while no process has the archive open; the next search rebuilds it")
+}
 
 /// The open files and services from which questions are answered and to which loads write.
 pub(crate) struct OpenArchive {
@@ -53,6 +59,7 @@ pub(crate) struct OpenArchive {
     /// The access rules.
     pub(crate) access_filters: AccessFilters,
     pub(crate) inlink_counts: InlinkCounts,
+    pub(crate) kept_answers: KeptAnswers,
     /// If present, loaded captures are recounted instead of kept.
     pub(crate) recounting: Option<Recounting>,
     /// Takedown rules of another archive, if this one is to have the same content.
@@ -118,6 +125,7 @@ impl OpenArchive {
             known_digests: DigestCache::at(files.known_digests()),
             access_filters: AccessFilters::of_file(files.rights()),
             inlink_counts: InlinkCounts::default(),
+            kept_answers: KeptAnswers::default(),
             thumbnails: Thumbnails::at(files.thumbnails()),
             files,
             settings,
@@ -256,12 +264,9 @@ impl OpenArchive {
         self.files.dir().join("search").display().to_string()
     }
 
-    /// Returns advice for a damaged search index.
-    pub(crate) fn remake_search(&self) -> String {
-        format!(
-            "remove {} while no process has the archive open; the next search rebuilds it",
-            self.search_folder()
-        )
+    /// Returns the folder of the index of images, for messages.
+    pub(crate) fn images_folder(&self) -> String {
+        self.files.images().display().to_string()
     }
 
     pub(crate) fn feed_search(

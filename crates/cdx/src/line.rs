@@ -218,6 +218,7 @@ fn alias(text: &str) -> Line {
             offset: 0,
             length: 0,
             alias_of: Some(target),
+            text: None,
         })),
         (Err(line), _) | (_, Err(line)) => line,
     }
@@ -374,12 +375,14 @@ impl<'l> Fields<'l> {
             mime,
             status,
             digest: extract::declared_digest(&self.digest).unwrap_or_else(|| "-".to_owned()),
-            filename: self.filename.into_owned(),
+            // An index may name a file by the address that it was read from.
+            filename: urlkey::without_secrets(&self.filename).into_owned(),
             record_offset,
             record_length,
             offset: 0,
             length: 0,
             alias_of: None,
+            text: None,
         }))
     }
 }
@@ -423,6 +426,7 @@ mod tests {
             offset: 0,
             length: 0,
             alias_of: None,
+            text: None,
         }
     }
 
@@ -609,6 +613,27 @@ mod tests {
         reader.read(named.trim_end().as_bytes());
         let long = format!("k 20140126200624 http://a.org/ {} x", "a ".repeat(5000));
         assert!(matches!(reader.read(long.as_bytes()), Line::Bad(_)));
+    }
+
+    #[test]
+    fn file_names_have_no_secrets() {
+        for (name, expected) in [
+            (
+                "https://h.example/x.warc.gz?versionId=7&sig=a%3D",
+                "https://h.example/x.warc.gz?versionId=7",
+            ),
+            ("s3://ID:SECRET@bucket/x.warc.gz", "s3://bucket/x.warc.gz"),
+            ("crawls/x.warc.gz", "crawls/x.warc.gz"),
+        ] {
+            let columns = format!("k 20140126200624 http://a.org/ text/html 200 - - - 9 3 {name}");
+            let object = json!({"url": "http://a.org/", "offset": 3, "filename": name});
+            for text in [columns, format!("k 20140126200624 {object}")] {
+                match LineReader::default().read(text.as_bytes()) {
+                    Line::Capture(line) => assert_eq!(line.filename, expected),
+                    other => panic!("{text}: {other:?}"),
+                }
+            }
+        }
     }
 
     #[test]

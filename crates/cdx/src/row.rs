@@ -118,6 +118,15 @@ impl SkippedCounts {
 }
 
 impl CdxRow {
+    /// Returns a row with a capture time in both of its forms, and nothing else.
+    pub fn at(fetch_time_ms: i64) -> CdxRow {
+        CdxRow {
+            timestamp: format::date::digits(fetch_time_ms),
+            fetch_time: format::date::iso(fetch_time_ms),
+            ..CdxRow::default()
+        }
+    }
+
     /// Returns a name that identifies the capture among all captures of its URL, even those of the
     /// same millisecond: `<offset>,<filename>`.
     pub fn name(&self) -> String {

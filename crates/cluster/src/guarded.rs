@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use store::LayoutTag;
 use store_protocol::{
-    ByteStream, Head, Key, KeysInDoubt, Meta, Pending, Purpose, Receipt, ReplicaRead, UploadId, UploadRead,
-    Version, Volume, VolumeError, VolumeId, VolumeRequest, VolumeResponse,
+    ByteStream, ContentBlocks, Head, Key, KeysInDoubt, Meta, Pending, Purpose, Receipt, ReplicaRead,
+    UploadId, UploadRead, Version, Volume, VolumeError, VolumeId, VolumeRequest, VolumeResponse,
 };
 
 use super::layout_log::LayoutLog;
@@ -132,6 +132,15 @@ impl Volume for Guarded {
 
     async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
         self.inner.receive(upload, body).await
+    }
+
+    async fn receive_hashed(
+        &self,
+        upload: UploadId,
+        body: ByteStream,
+        blocks: ContentBlocks,
+    ) -> Result<Receipt, VolumeError> {
+        self.inner.receive_hashed(upload, body, blocks).await
     }
 
     async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {

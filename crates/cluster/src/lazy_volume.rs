@@ -19,8 +19,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::RwLock;
 use store_protocol::{
-    ByteStream, Cause, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeError,
-    VolumeId, VolumeRequest, VolumeResponse, VolumeState, VolumeStatus,
+    ByteStream, Cause, ContentBlocks, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume,
+    VolumeError, VolumeId, VolumeRequest, VolumeResponse, VolumeState, VolumeStatus,
 };
 use tokio::task::JoinError;
 use volume::{FixityLog, fixity};
@@ -179,6 +179,15 @@ impl Volume for LazyVolume {
 
     async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
         self.volume()?.receive(upload, body).await
+    }
+
+    async fn receive_hashed(
+        &self,
+        upload: UploadId,
+        body: ByteStream,
+        blocks: ContentBlocks,
+    ) -> Result<Receipt, VolumeError> {
+        self.volume()?.receive_hashed(upload, body, blocks).await
     }
 
     async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {

@@ -7,13 +7,13 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod lanes;
+
 use std::io;
 
-use md5::Digest;
+use sha2::Digest;
 
-/// An MD5 computation.
-#[derive(Clone)]
-pub struct Md5(md5::Md5);
+pub use lanes::{LANES, Md5};
 
 /// A SHA-256 computation.
 ///
@@ -27,33 +27,6 @@ pub struct Md5(md5::Md5);
 /// ```
 #[derive(Clone)]
 pub struct Sha256(sha2::Sha256);
-
-impl Default for Md5 {
-    #[inline(never)]
-    fn default() -> Self {
-        Self(md5::Md5::new())
-    }
-}
-
-impl Md5 {
-    /// Adds bytes.
-    #[inline(never)]
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// Returns the digest.
-    #[inline(never)]
-    pub fn finish(self) -> [u8; 16] {
-        self.0.finalize().into()
-    }
-
-    /// Returns the digest of `bytes`.
-    #[inline(never)]
-    pub fn of(bytes: &[u8]) -> [u8; 16] {
-        md5::Md5::digest(bytes).into()
-    }
-}
 
 impl Default for Sha256 {
     #[inline(never)]

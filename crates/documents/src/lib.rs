@@ -1,4 +1,5 @@
-//! Title and text of PDF, EPUB and office files; size, perceptual hash and thumbnail of images.
+//! Title and text of PDF, EPUB and office files; size, perceptual hash, EXIF data
+//! and thumbnail of images.
 //!
 //! Parsers of such files meet hostile input on the web: they crash, hang, and exhaust memory. So a
 //! document is parsed by a *worker*, a separate process with limits of time and memory. A failure
@@ -17,6 +18,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod bounded;
+mod image_exif;
 mod limits;
 mod office;
 mod package;

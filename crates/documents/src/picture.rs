@@ -12,6 +12,8 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Rgba};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
+use crate::image_exif;
+
 /// Width and height of a thumbnail are at most this, in pixels.
 const THUMBNAIL_PIXELS_MAX: u32 = 240;
 
@@ -48,18 +50,20 @@ pub(crate) enum ImageError {
     Empty,
 }
 
-/// Returns size and hash of an image. The hash is missing if the image cannot be decoded: its
-/// format has no decoder here, or it is damaged behind its header.
+/// Returns size and hash of an image, and its EXIF data if `exif` asks for it. The hash is missing
+/// if the image cannot be decoded: its format has no decoder here, or it is damaged behind its
+/// header.
 ///
 /// # Errors
 /// [`ImageError`]: it has no size.
-pub(crate) fn describe(bytes: &[u8]) -> Result<ImageFacts, ImageError> {
+pub(crate) fn describe(bytes: &[u8], exif: bool) -> Result<ImageFacts, ImageError> {
     let (width, height) = size(bytes)?;
     let image = decode(bytes).ok();
     Ok(ImageFacts {
         width,
         height,
         hash: image.and_then(|image| perceptual_hash(&image)),
+        exif: exif.then(|| image_exif::read(bytes)).flatten(),
     })
 }
 
@@ -260,7 +264,7 @@ mod tests {
     }
 
     fn hash_of(bytes: &[u8]) -> u64 {
-        describe(bytes).unwrap().hash.unwrap()
+        describe(bytes, false).unwrap().hash.unwrap()
     }
 
     #[test]
@@ -285,13 +289,13 @@ mod tests {
     #[test]
     fn sizes_are_known_without_decoding() {
         let png = encoded(&picture(1, 30, 20), ImageFormat::Png);
-        assert!(describe(&png).unwrap().hash.is_some());
-        let cut = describe(&png[..40]).unwrap();
+        assert!(describe(&png, false).unwrap().hash.is_some());
+        let cut = describe(&png[..40], false).unwrap();
         assert_eq!((cut.width, cut.height, cut.hash), (30, 20, None));
         let gif = encoded(&picture(1, 7, 5), ImageFormat::Gif);
         assert_eq!(size(&gif).unwrap(), (7, 5));
         for bytes in [&b""[..], b"<html>", b"\x89PNG\r\n\x1a\n", b"GIF89a"] {
-            assert!(describe(bytes).is_err(), "{bytes:?}");
+            assert!(describe(bytes, false).is_err(), "{bytes:?}");
         }
     }
 

@@ -27,20 +27,21 @@ pub(crate) struct Answer<T>(pub(crate) Result<T, String>);
 pub(crate) enum Task {
     /// Read its text.
     Text(DocumentFormat),
-    /// Return size and hash of an image.
-    Describe,
+    /// Return size and hash of an image, and its EXIF data if it is asked for.
+    Describe { exif: bool },
     /// Make a small copy of an image.
     Thumbnail,
 }
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 9] = [
     Task::Text(DocumentFormat::Pdf),
     Task::Text(DocumentFormat::Docx),
     Task::Text(DocumentFormat::Pptx),
     Task::Text(DocumentFormat::Xlsx),
     Task::Text(DocumentFormat::Odf),
     Task::Text(DocumentFormat::Epub),
-    Task::Describe,
+    Task::Describe { exif: false },
+    Task::Describe { exif: true },
     Task::Thumbnail,
 ];
 
@@ -133,6 +134,6 @@ mod tests {
         assert!(answered(b"\xff\xff\xff\xff").is_err());
         assert!(answered(b"\x02\0\0\0{]").is_err());
         assert!(answered(b"\x09\0\0\0{").unwrap().is_none());
-        assert!(asked(&mut &b"\x01\0\0\0\x08"[..]).is_err());
+        assert!(asked(&mut &b"\x01\0\0\0\x09"[..]).is_err());
     }
 }

@@ -94,8 +94,8 @@ fn answer_all(mut socket: UnixStream) -> io::Result<()> {
         let text = |error: picture::ImageError| error.to_string();
         match task {
             Task::Text(format) => protocol::answer(&mut socket, &guarded(|| read(format, &document))),
-            Task::Describe => {
-                let found = guarded(|| picture::describe(&document).map_err(text));
+            Task::Describe { exif } => {
+                let found = guarded(|| picture::describe(&document, exif).map_err(text));
                 protocol::answer(&mut socket, &found)
             }
             Task::Thumbnail => {

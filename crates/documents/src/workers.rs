@@ -76,8 +76,8 @@ impl DocumentReader for Workers {
         self.ask(Task::Text(format), bytes)
     }
 
-    fn describe(&self, bytes: &[u8]) -> Result<ImageFacts, DocumentFailure> {
-        self.ask(Task::Describe, bytes)
+    fn describe(&self, bytes: &[u8], exif: bool) -> Result<ImageFacts, DocumentFailure> {
+        self.ask(Task::Describe { exif }, bytes)
     }
 
     fn thumbnail(&self, bytes: &[u8]) -> Result<Thumbnail, DocumentFailure> {

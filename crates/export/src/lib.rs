@@ -3,6 +3,7 @@
 //!
 //! - [`Subset`] writes captures as WARC, WACZ, CDX, CDXJ or ZipNum; [`ResultExport`] writes results of a
 //!   search.
+//! - [`write_serving`] writes sorted tables that answer look-ups without the archive.
 //! - [`GraphBuilder`] adds links up to a graph of domains or hosts.
 //! - [`Redaction`] copies an input without what was taken down; bags ([`BagReport`]) and
 //!   [`check_fixity`] are for preservation.
@@ -21,6 +22,7 @@ mod graph;
 mod list;
 mod redact;
 mod results;
+mod serving;
 mod stored;
 mod subset;
 
@@ -29,7 +31,7 @@ pub use bag::{BagError, BagReport, OmittedFile, write_bag};
 pub use crash::CRASH_POINTS;
 pub use fixity::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 pub use graph::{Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
-pub use list::{LinkCountSum, List, ListExport, ListWriter};
+pub use list::{LinkCountSum, List, ListExport, ListWriter, TrendYear, trend_years};
 pub use redact::{
     CopyMismatch, MemberRules, PackageCounts, PackageError, PackageRedaction, Redaction, RedactionCounts,
     RedactionRules, WriteError,
@@ -37,5 +39,6 @@ pub use redact::{
 pub use results::{
     AskFn, ExportError, ExportFormat, ExportReport, OmittedRecord, ResultExport, write_results,
 };
+pub use serving::{ServingExportError, ServingReport, serving_place, write_serving};
 pub use stored::{StoredBytes, has_taken_down_capture, stored_range, url_key_at};
 pub use subset::{CaptureSelection, IndexForm, Subset, write_index, write_wacz, write_warc, write_zipnum};

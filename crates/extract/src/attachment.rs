@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capture::{Facts, declared_digest, digest_of};
 use crate::header::{HeaderFacts, derived_from, named_url_key};
-use crate::{CaptureKind, IndexLine, http, mime, target};
+use crate::{CaptureKind, IndexLine, Settings, document, http, mime, target};
 
 /// What an attachment contains, by the name that crawlers give it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -71,10 +71,11 @@ impl AttachmentKind {
 }
 
 /// Returns the attachment that a record is; `None` for any other record.
-pub(crate) fn of(record: &warc::Record) -> Option<IndexLine> {
+pub(crate) fn of(record: &warc::Record, settings: Option<&Settings>) -> Option<IndexLine> {
     let facts = facts_of(record.kind, &record.headers)?;
     let span = record.span;
     let mut attachment = IndexLine {
+        text: rendered_text(record, &facts.url, settings),
         url_key: facts.url_key,
         fetch_time_ms: facts.fetch_time_ms,
         url: facts.url,
@@ -95,6 +96,16 @@ pub(crate) fn of(record: &warc::Record) -> Option<IndexLine> {
         attachment.mime = mime::normalize(head.content_type.as_deref());
     }
     Some(attachment)
+}
+
+/// Returns the text of the page as a browser rendered it, if that is what the attachment has.
+fn rendered_text(record: &warc::Record, url: &str, settings: Option<&Settings>) -> Option<String> {
+    let is_text = settings.is_some_and(|settings| settings.text)
+        && record.kind == warc::Kind::Resource
+        && derived_from(url).is_some()
+        && AttachmentKind::of(url) == AttachmentKind::Text;
+    let (text, _) = is_text.then(|| document::lines(&String::from_utf8_lossy(&record.body)))?;
+    (!text.is_empty()).then_some(text)
 }
 
 /// Returns the part of an attachment that comes from the header of its record.
@@ -145,11 +156,23 @@ mod tests {
             ("onreadydom:http://a.org/", "other"),
             ("", "other"),
         ] {
-            assert_eq!(AttachmentKind::of(url).name(), kind, "{url}");
+            let found = AttachmentKind::of(url);
+            assert_eq!(found.name(), kind, "{url}");
+            assert_eq!(serde_json::to_value(found).unwrap(), kind, "{url}");
         }
     }
 
     fn extracted(kind: warc::Kind, target: &str, refers_to: Option<&str>, body: &str) -> Option<IndexLine> {
+        extracted_with(true, kind, target, refers_to, body)
+    }
+
+    fn extracted_with(
+        text: bool,
+        kind: warc::Kind,
+        target: &str,
+        refers_to: Option<&str>,
+        body: &str,
+    ) -> Option<IndexLine> {
         let mut headers = vec![
             ("WARC-Target-URI", target),
             ("WARC-Date", "2020-06-01T12:00:01Z"),
@@ -158,7 +181,7 @@ mod tests {
         headers.extend(refers_to.map(|page| ("WARC-Refers-To-Target-URI", page)));
         let settings = Settings {
             links: LinkScope::All,
-            text: true,
+            text,
             documents: Documents::NONE,
         };
         match crate::extract(&record(kind, &headers, body), &settings) {
@@ -199,6 +222,39 @@ mod tests {
             extracted(warc::Kind::Response, "file:///screenshot.png", None, block),
             None
         );
+    }
+
+    #[test]
+    fn only_the_rendered_text_is_kept_as_text() {
+        let page = Some("http://a.org/");
+        let (resource, response) = (warc::Kind::Resource, warc::Kind::Response);
+        for (kind, target, refers_to, body, expected) in [
+            (
+                resource,
+                "urn:text:http://a.org/",
+                None,
+                " some\r\n\r\n  words ",
+                Some("some\nwords"),
+            ),
+            (
+                resource,
+                "urn:textFinal:http://a.org/",
+                None,
+                "words",
+                Some("words"),
+            ),
+            (resource, "urn:text:http://a.org/", None, " \n", None),
+            (resource, "urn:view:http://a.org/", None, "words", None),
+            (resource, "file:///text.txt", page, "words", None),
+            (response, "urn:text:http://a.org/", None, "words", None),
+        ] {
+            let attachment = extracted(kind, target, refers_to, body).unwrap();
+            assert_eq!(attachment.text.as_deref(), expected, "{target} {body:?}");
+        }
+        let attachment = extracted_with(false, resource, "urn:text:http://a.org/", None, "words").unwrap();
+        assert_eq!(attachment.text, None);
+        let long = extracted(resource, "urn:text:http://a.org/", None, &"word ".repeat(1 << 19)).unwrap();
+        assert!(long.text.is_some_and(|text| text.len() <= crate::TEXT_BYTES_MAX));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::http::{self, Head, chunked, coding};
 use crate::page::{self, PageSource};
 use crate::target::{self, Target, defect};
 use crate::{
-    Capture, CaptureKind, Extracted, RefersTo, Settings, Shortfall, charset, digest, document, mime, reason,
-    redirect, segment,
+    Capture, CaptureKind, Extracted, LinkScope, RefersTo, Settings, Shortfall, charset, digest, document,
+    mime, reason, redirect, segment,
 };
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ pub(crate) fn facts_of_headers(headers: &warc::Headers) -> Result<Facts, Extract
 }
 
 /// Extracts a `response` record or an ARC document.
-pub(crate) fn extract_response(record: &warc::Record, settings: &Settings) -> Extracted {
+pub(crate) fn extract_response(record: &warc::Record, settings: Option<&Settings>) -> Extracted {
     let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
         Err(outcome) => return outcome,
@@ -84,7 +84,7 @@ pub(crate) fn extract_response(record: &warc::Record, settings: &Settings) -> Ex
 }
 
 /// Extracts a `resource` record, whose block is only the payload.
-pub(crate) fn extract_resource(record: &warc::Record, settings: &Settings) -> Extracted {
+pub(crate) fn extract_resource(record: &warc::Record, settings: Option<&Settings>) -> Extracted {
     match facts_of_headers(&record.headers) {
         Ok(facts) => Answer {
             record,
@@ -98,7 +98,7 @@ pub(crate) fn extract_resource(record: &warc::Record, settings: &Settings) -> Ex
 }
 
 /// Extracts a `revisit` record. It has no payload, but it may have the HTTP header.
-pub(crate) fn extract_revisit(record: &warc::Record, settings: &Settings) -> Extracted {
+pub(crate) fn extract_revisit(record: &warc::Record, settings: Option<&Settings>) -> Extracted {
     let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
         Err(outcome) => return outcome,
@@ -114,7 +114,7 @@ pub(crate) fn extract_revisit(record: &warc::Record, settings: &Settings) -> Ext
         head.location.as_deref(),
         &facts.url,
         &facts.url_key,
-        settings.links,
+        scope_of(settings),
     );
     Extracted::Capture(Box::new(Capture {
         url_key: facts.url_key,
@@ -172,6 +172,19 @@ pub(crate) fn digest_of(record: &warc::Record) -> String {
     declared_digest(&record.headers).unwrap_or_else(|| warc::payload_digest(record))
 }
 
+/// Returns the payload digest. Without settings none is computed.
+pub(crate) fn digest_for(record: &warc::Record, settings: Option<&Settings>) -> String {
+    match settings {
+        Some(_) => digest_of(record),
+        None => declared_digest(&record.headers).unwrap_or_default(),
+    }
+}
+
+/// Returns which links are kept.
+fn scope_of(settings: Option<&Settings>) -> LinkScope {
+    settings.map_or(LinkScope::All, |settings| settings.links)
+}
+
 /// A payload as a page or a document.
 #[derive(Default)]
 struct Content {
@@ -189,28 +202,31 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    fn into_capture(self, settings: &Settings) -> Extracted {
+    fn into_capture(self, settings: Option<&Settings>) -> Extracted {
         let raw = &self.record.body[self.head.length..];
         let payload = if self.head.chunked {
             chunked::decode(raw)
         } else {
             Cow::Borrowed(raw)
         };
-        let digest = digest_of(self.record);
+        let digest = digest_for(self.record, settings);
         let mime = mime::normalize(self.content_type());
         let payload_shortfall = self.payload_shortfall(&payload);
         let is_page_status = matches!(self.head.status, 200..=299) || self.kind == CaptureKind::Resource;
-        let content = if is_page_status {
-            self.content(payload, &mime, settings)
-        } else {
-            Content::default()
+        let content = match settings {
+            _ if !is_page_status => Content::default(),
+            Some(settings) => self.content(payload, &mime, settings),
+            None => Content {
+                page: self.is_page(payload, &mime).then(crate::Page::default),
+                ..Content::default()
+            },
         };
         let redirect = redirect::of(
             self.head.status,
             self.head.location.as_deref(),
             &self.facts.url,
             &self.facts.url_key,
-            settings.links,
+            scope_of(settings),
         );
         let shortfall = match payload_shortfall {
             Shortfall::None => redirect.shortfall(self.head.status),
@@ -311,10 +327,26 @@ impl Answer<'_> {
         }
     }
 
+    /// Returns whether the payload is a page, and decodes it only if its bytes decide that.
+    fn is_page(&self, payload: Cow<'_, [u8]>, mime: &str) -> bool {
+        if !mime::may_be_html(mime) {
+            return false;
+        }
+        if mime != mime::UNKNOWN && self.head.unknown_transfer_coding().is_none() {
+            return true;
+        }
+        let decoded = coding::decode(payload, &self.head.all_codings(), coding::DECODED_BYTES_MAX);
+        mime::is_html(mime, &decoded.bytes) && self.is_text(&decoded)
+    }
+
+    /// Returns whether no coding is left. Bytes that are still encoded are not text. But servers
+    /// name codings that they did not apply, so the bytes decide.
+    fn is_text(&self, decoded: &coding::Decoded<'_>) -> bool {
+        self.head.unknown_transfer_coding().is_none() || mime::sniff_html(&decoded.bytes)
+    }
+
     fn page(&self, decoded: &coding::Decoded<'_>, mime: &str, settings: &Settings) -> Option<crate::Page> {
-        // Bytes that are still encoded are not text. But servers name codings that they did not
-        // apply, so the bytes decide.
-        if self.head.unknown_transfer_coding().is_some() && !mime::sniff_html(&decoded.bytes) {
+        if !self.is_text(decoded) {
             return None;
         }
         let host = urlkey::host_of_key(&self.facts.url_key);

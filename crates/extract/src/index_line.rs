@@ -35,6 +35,9 @@ pub struct IndexLine {
     /// For an alias, the URL that `url` is an alias of. Then the time is
     /// [`IndexLine::ALIAS_TIME_MS`], and there is neither file nor digest.
     pub alias_of: Option<String>,
+    /// For an attachment, the text of the page as a browser rendered it (`urn:text:`), at most
+    /// [`TEXT_BYTES_MAX`](crate::TEXT_BYTES_MAX) bytes. `None` in a line read from an index.
+    pub text: Option<String>,
 }
 
 impl IndexLine {

@@ -23,9 +23,13 @@ impl Resolver {
     /// against `page_url`; it is ignored if it is no http or https URL. Returns `None` if the URL
     /// of the page cannot be parsed.
     pub(crate) fn new(page_url: &str, base_href: Option<&str>) -> Option<Resolver> {
+        if !simple::may_have_host(page_url) {
+            return None;
+        }
         let page = Url::parse(page_url).ok()?;
         let page_host = page.host_str().unwrap_or("").to_owned();
         let base = base_href
+            .filter(|href| simple::may_have_host(href))
             .and_then(|href| page.join(href).ok())
             .filter(is_web)
             .unwrap_or(page);
@@ -51,13 +55,19 @@ impl Resolver {
         self.base.host_str().unwrap_or("")
     }
 
-    /// Returns the absolute URL without fragment, or `None` if it is no http or https URL.
+    /// Returns the absolute URL without fragment, or `None` if it is no http or https URL, or if no
+    /// host can have such a name ([`urlkey::may_be_host`]).
     pub(crate) fn resolve(&self, reference: &str) -> Option<String> {
         if simple::has_other_scheme(reference) {
             return None;
         }
-        self.resolve_fast(reference)
-            .or_else(|| self.resolve_slowly(reference))
+        if let Some(url) = self.resolve_fast(reference) {
+            return Some(url);
+        }
+        if !simple::may_have_host(reference) {
+            return None;
+        }
+        self.resolve_slowly(reference)
     }
 
     /// Returns how many bytes of the base are read to resolve `reference`: even if the result is
@@ -144,6 +154,26 @@ mod tests {
         ] {
             check(None, reference, None);
         }
+    }
+
+    #[test]
+    fn names_that_no_host_can_have_lead_nowhere() {
+        let resolver = Resolver::new("http://www.example.com/", None).unwrap();
+        let name = format!("xn--{}.example", "a".repeat(1900));
+        for reference in [
+            format!("http://{name}/"),
+            format!("HTTPS:\\\\{name}"),
+            format!(" //user@{name}:80/x"),
+            format!("http://x\tn--{}.example/", "a".repeat(1900)),
+            format!("http://{}/", "\u{e9}".repeat(900)),
+        ] {
+            assert_eq!(resolver.resolve(&reference), None, "{reference}");
+            assert!(Resolver::new(&reference, None).is_none(), "{reference}");
+        }
+        let path = format!("/{name}/x");
+        let expected = format!("http://www.example.com{path}");
+        assert_eq!(resolver.resolve(&path), Some(expected.clone()));
+        assert_eq!(resolver.resolve(&expected), Some(expected));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! Each function gives a result only if it is certain; otherwise the caller uses the `url` crate.
 
+use std::borrow::Cow;
+
 /// `scheme://host` and the rest of an absolute reference.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Absolute<'a> {
@@ -141,6 +143,41 @@ pub(crate) fn has_other_scheme(reference: &str) -> bool {
         && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && !scheme.eq_ignore_ascii_case("http")
         && !scheme.eq_ignore_ascii_case("https")
+}
+
+/// Returns whether the host of a reference may exist ([`urlkey::may_be_host`]). A reference without
+/// a host returns true.
+pub(crate) fn may_have_host(reference: &str) -> bool {
+    // The URL parser removes these anywhere.
+    const SKIPPED: [char; 3] = ['\t', '\n', '\r'];
+    let reference = if reference.contains(SKIPPED) {
+        Cow::Owned(reference.replace(SKIPPED, ""))
+    } else {
+        Cow::Borrowed(reference)
+    };
+    let Some(authority) = authority_of(reference.trim_start_matches(|c: char| c <= ' ')) else {
+        return true;
+    };
+    let end = authority.find(['/', '\\', '?', '#']).unwrap_or(authority.len());
+    let authority = &authority[..end];
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    host.split(':').all(urlkey::may_be_host)
+}
+
+/// Returns the text from the authority on, as the URL parser finds it in a reference of http or
+/// https. Returns `None` without an authority.
+fn authority_of(reference: &str) -> Option<&str> {
+    let is_slash = |c: char| c == '/' || c == '\\';
+    let without = |scheme: &str| {
+        let begin = reference.get(..scheme.len())?;
+        let is_it = begin.eq_ignore_ascii_case(scheme);
+        is_it.then(|| &reference[scheme.len()..])
+    };
+    let rest = match without("http:").or_else(|| without("https:")) {
+        Some(rest) => rest,
+        None => reference.strip_prefix(is_slash)?.strip_prefix(is_slash)?,
+    };
+    Some(rest.trim_start_matches(is_slash))
 }
 
 #[cfg(test)]

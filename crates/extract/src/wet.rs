@@ -1,13 +1,13 @@
 //! Reads `conversion` records: WET, the extracted text of a page, and others, whose content is not
 //! read.
 
-use crate::capture::{digest_of, facts_of_headers};
+use crate::capture::{digest_for, facts_of_headers};
 use crate::html::{TEXT_BYTES_MAX, TITLE_CHARS_MAX};
 use crate::text::Collapser;
 use crate::{Capture, CaptureKind, Extracted, Page, Settings, Shortfall, language, mime};
 
 /// Extracts the capture of a `conversion` record.
-pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
+pub(crate) fn extract(record: &warc::Record, settings: Option<&Settings>) -> Extracted {
     let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
         Err(outcome) => return outcome,
@@ -26,11 +26,14 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
         } else {
             Shortfall::None
         },
-        digest: digest_of(record),
+        digest: digest_for(record, settings),
         offset: record.span.offset,
         length: record.span.length,
         kind,
-        page: is_text.then(|| page(record, settings)),
+        page: is_text.then(|| match settings {
+            Some(settings) => page(record, settings),
+            None => Page::default(),
+        }),
         truncated: crate::capture::truncated(record),
         ..Capture::default()
     }))

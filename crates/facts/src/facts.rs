@@ -18,7 +18,7 @@ use crate::crash;
 use crate::data_file::{self, DataFile, Fate, Writer};
 use crate::delta::{Add, Change, Log, Remove, Step, now_ms};
 use crate::error::FactsError;
-use crate::note::{Note, Renamed, TakenBack};
+use crate::note::{Note, Renamed};
 use crate::per_table::PerTable;
 use crate::rows::Rows;
 use crate::tables::{Fact, Settings, Table};
@@ -364,28 +364,9 @@ impl Facts {
 
     /// Returns the changes of a note in a table.
     fn change(&self, table: Table, note: &Note, log: &Log) -> Result<Change, FactsError> {
-        if let Some(taken_back) = note.taken_back {
-            let TakenBack {
-                input_id,
-                from_offset,
-            } = taken_back;
-            let leaves =
-                |input: i64, offset: i64| input == i64::from(input_id) && offset as u64 >= from_offset;
-            let fate = |input, offset| {
-                if leaves(input, offset) {
-                    Fate::Leaves
-                } else {
-                    Fate::Stays
-                }
-            };
-            let name = |number| self.file_name(&format!("epoch-{:012}", note.epoch), number);
-            return self.rewrite(table, log, &[input_id], fate, name);
-        }
-        if !note.taken_down.is_empty() {
+        if note.removes_rows() {
             let leaves = |input: i64, offset: i64| {
-                let input = u32::try_from(input).ok();
-                let offsets = input.and_then(|input| note.taken_down.get(&input));
-                offsets.is_some_and(|offsets| offsets.contains(&(offset as u64)))
+                u32::try_from(input).is_ok_and(|input| note.removes(input, offset as u64))
             };
             let fate = |input, offset| {
                 if leaves(input, offset) {
@@ -395,8 +376,7 @@ impl Facts {
                 }
             };
             let name = |number| self.file_name(&format!("epoch-{:012}", note.epoch), number);
-            let inputs: Vec<u32> = note.taken_down.keys().copied().collect();
-            return self.rewrite(table, log, &inputs, fate, name);
+            return self.rewrite(table, log, &note.inputs_with_removed_rows(), fate, name);
         }
         if let Some(renamed) = &note.renamed {
             let is_meant = |input: i64| input == i64::from(renamed.input_id);

@@ -8,6 +8,8 @@
 //! [`Facts::publish`] makes them visible. Opening the archive publishes the last note again, which
 //! is idempotent. So a row exists if and only if its epoch does.
 //!
+//! [`serving`] has other tables: sorted ones, which answer look-ups.
+//!
 //! Not here: epochs, views, SQL. Only commits of the log are written ("Delta Transaction Log
 //! Protocol", reader version 1 and writer version 2). Checkpoints, compaction and vacuum are left
 //! to engines made for them.
@@ -53,6 +55,7 @@ mod per_table;
 mod reader;
 mod row_stream;
 mod rows;
+pub mod serving;
 mod table_rows;
 mod tables;
 

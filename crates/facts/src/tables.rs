@@ -1,12 +1,15 @@
 //! The three tables: their columns, and the conversion of a capture to rows. `docs/facts.md`
 //! explains the columns.
 
-use extract::{Capture, CaptureKind, Link, Page, RefersTo, Shortfall, visible_text};
+use extract::{
+    Capture, CaptureKind, ImageFacts, Link, Page, RefersTo, Shortfall, stored_image_lines, stored_images,
+    visible_text,
+};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use crate::field::{Field, Kind};
-use crate::rows::Rows;
+use crate::rows::{Row, Rows};
 
 /// A table of facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,11 +23,11 @@ pub enum Table {
 }
 
 /// Names of the first columns follow Common Crawl's `cc-index-table`, so that queries written for
-/// it work here.
+/// it work here. Names of the columns of images are those of the fields of warc-indexer.
 ///
 /// Columns are only ever added, at the end and nullable. Older tables get them too, and older rows
 /// have no value in them.
-static CAPTURES: [Field; 35] = [
+static CAPTURES: [Field; 43] = [
     Field::new("url_surtkey", Kind::Text)
         .sorted()
         .looked_up()
@@ -63,6 +66,14 @@ static CAPTURES: [Field; 35] = [
     Field::new("refers_to_surtkey", Kind::Text).nullable(),
     Field::new("refers_to_time", Kind::Time).nullable(),
     Field::new("is_document", Kind::Bool).nullable(),
+    Field::new("image_width", Kind::Long).nullable(),
+    Field::new("image_height", Kind::Long).nullable(),
+    Field::new("image_size", Kind::Long).nullable(),
+    Field::new("image_p_hash", Kind::Text).many().nullable(),
+    Field::new("links_images", Kind::Text).many().nullable(),
+    Field::new("exif_time", Kind::Text).many().nullable(),
+    Field::new("exif_location", Kind::Text).many().nullable(),
+    Field::new("exif_version", Kind::Text).nullable(),
 ];
 
 static LINKS: [Field; 16] = [
@@ -84,7 +95,7 @@ static LINKS: [Field; 16] = [
     Field::new("epoch", Kind::Long).bounds(),
 ];
 
-static TEXTS: [Field; 8] = [
+static TEXTS: [Field; 9] = [
     Field::new("url_surtkey", Kind::Text)
         .sorted()
         .looked_up()
@@ -96,6 +107,7 @@ static TEXTS: [Field; 8] = [
     Field::new("warc_record_offset", Kind::Long),
     Field::new("input_id", Kind::Long).bounds(),
     Field::new("epoch", Kind::Long).bounds(),
+    Field::new("images", Kind::Text).many().nullable(),
 ];
 
 impl Table {
@@ -201,15 +213,13 @@ impl Fact<'_> {
         }
     }
 
-    /// Returns the size of the page's text in its rows of a table, in bytes.
+    /// Returns the size of the page's text and images in its rows of a table, in bytes, or more.
     pub(crate) fn page_text_bytes(&self, table: Table) -> usize {
+        let text = self.capture.page.as_ref().map_or("", |page| page.text.as_str());
         match table {
-            Table::Captures | Table::Links => 0,
-            Table::Texts => self
-                .capture
-                .page
-                .as_ref()
-                .map_or(0, |page| visible_text(&page.text).len()),
+            Table::Captures => stored_image_lines(text).len(),
+            Table::Links => 0,
+            Table::Texts => text.len(),
         }
     }
 
@@ -263,8 +273,9 @@ impl Fact<'_> {
             Some(time_ms) => row.long(time_ms.saturating_mul(1_000)),
             None => row.none(),
         };
-        row.bool(capture.page.is_none() && capture.document.is_some())
-            .end();
+        row.bool(capture.page.is_none() && capture.document.is_some());
+        add_images(capture, &mut row);
+        row.end();
     }
 
     /// Its links, in document order.
@@ -319,7 +330,30 @@ impl Fact<'_> {
             .long(capture.offset as i64)
             .long(self.source.id)
             .long(epoch as i64)
+            .text_if_any(stored_image_lines(&page.text))
             .end();
+    }
+}
+
+/// Adds the columns of images to a row of `captures`: what the file of an image looks like, and the
+/// addresses of the images that a page shows.
+fn add_images(capture: &Capture, row: &mut Row<'_>) {
+    let document = capture.document.as_ref();
+    let file = document
+        .filter(|_| capture.mime.starts_with("image/"))
+        .and_then(|document| ImageFacts::parse(&document.text));
+    let pixels = |file: ImageFacts| i64::from(file.width).saturating_mul(file.height.into());
+    let hash = file.and_then(|file| file.hash);
+    row.optional_long(file.map(|file| file.width.into()))
+        .optional_long(file.map(|file| file.height.into()))
+        .optional_long(file.map(pixels))
+        .text_if_any(&hash.map_or_else(String::new, |hash| format!("{hash:016x}")));
+    let shown = capture.page.as_ref().map(|page| stored_images(&page.text));
+    let addresses: Vec<String> = shown.into_iter().flatten().map(|image| image.url).collect();
+    row.text_if_any(&addresses.join("\n"));
+    let exif = file.and_then(|file| file.exif).unwrap_or_default();
+    for text in [exif.time_text(), exif.location_text(), exif.version_text()] {
+        row.text_if_any(&text.unwrap_or_default());
     }
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use extract::{Capture, CaptureKind, Link, LinkKind, Page, Shortfall};
+use extract::{Capture, CaptureKind, Image, Link, LinkKind, Page, Shortfall};
 use facts::{Fact, Facts, FactsError, LocalFileStore, Note, ReadRow, Settings, Source, Table, TakenBack};
 use proptest::prelude::*;
 use system::FileStore as _;
@@ -131,8 +131,10 @@ fn a_row_says_what_the_capture_says() {
         &captures[1],
         r#"{"collection":"news","content_charset":"windows-1252","content_digest":"D6","content_languages":"en",
         "content_mime_detected":"text/html","content_mime_type":"text/html","content_truncated":"length","epoch":5,
-        "fetch_status":200,"fetch_time":1400000000129000,"input_digest":"sha256:00","input_id":2,"is_document":false,
-        "is_page":true,"kind":"response","links_dropped":3,"method":"POST","redirects_to_itself":false,
+        "exif_location":null,"exif_time":null,"exif_version":null,
+        "fetch_status":200,"fetch_time":1400000000129000,"image_height":null,"image_p_hash":null,"image_size":null,
+        "image_width":null,"input_digest":"sha256:00","input_id":2,"is_document":false,"is_page":true,
+        "kind":"response","links_dropped":3,"links_images":null,"method":"POST","redirects_to_itself":false,
         "refers_to_surtkey":null,"refers_to_time":null,"shortfall":"part","text_length":6,
         "title":"Title 6",
         "url":"https://www.Example.co.uk:8443/a/b?c=1#d","url_host_name":"www.example.co.uk",
@@ -160,6 +162,65 @@ fn a_row_says_what_the_capture_says() {
         (&"location".into(), &"words".into())
     );
     assert_eq!(read(root.path(), Table::Texts).len(), 1);
+}
+
+#[test]
+fn images_are_in_the_rows_of_their_files_and_of_their_pages() {
+    let root = tempfile::tempdir().unwrap();
+    let mut page = capture("http://a.org/", 2, &[]);
+    if let Some(page) = &mut page.page {
+        let image = |url: &str| Image {
+            url: url.to_owned(),
+            alt: "A boat".to_owned(),
+            ..Image::default()
+        };
+        page.images = vec![image("http://a.org/boat.png"), image("http://b.org/gull.png")];
+        page.store_images();
+    }
+    let mut file = capture("http://a.org/boat.png", 3, &[]);
+    file.page = None;
+    file.mime = "image/png".to_owned();
+    file.document = Some(Box::new(Page {
+        text: "640x480 0123456789abcdef\ntaken 2012-05-06T07:08:09 at 57.050000,9.920000".to_owned(),
+        ..Page::default()
+    }));
+    // A text that reads like the size of an image.
+    let mut text = file.clone();
+    text.url_key = "org,a)/size.txt".to_owned();
+    text.mime = "text/plain".to_owned();
+    let facts = open(root.path());
+    facts
+        .publish(&stage(&facts, 1, &[(1, page), (1, file), (1, text)]))
+        .unwrap();
+    let captures = serde_json::to_value(read(root.path(), Table::Captures)).unwrap();
+    let names = [
+        "image_width",
+        "image_height",
+        "image_size",
+        "image_p_hash",
+        "links_images",
+        "exif_time",
+        "exif_location",
+        "exif_version",
+    ];
+    let cells = |row: usize| serde_json::Value::from(names.map(|name| captures[row][name].clone()).to_vec());
+    expect(
+        &cells(0),
+        r#"[null, null, null, null, "http://a.org/boat.png\nhttp://b.org/gull.png", null, null, null]"#,
+    );
+    expect(
+        &cells(1),
+        r#"[640, 480, 307200, "0123456789abcdef", null, "2012-05-06T07:08:09", "57.050000,9.920000", null]"#,
+    );
+    expect(&cells(2), "[null, null, null, null, null, null, null, null]");
+    let texts = read(root.path(), Table::Texts);
+    assert_eq!(texts.len(), 1);
+    assert_eq!(texts[0]["text"], "Text 2");
+    let images = texts[0]["images"].as_str().unwrap();
+    assert!(
+        images.lines().count() == 2 && images.contains("A boat"),
+        "{images}"
+    );
 }
 
 #[track_caller]
@@ -284,6 +345,14 @@ fn tables_of_an_older_program_get_the_columns_that_were_added() {
         ("refers_to_surtkey", "string"),
         ("refers_to_time", "timestamp"),
         ("is_document", "boolean"),
+        ("image_width", "long"),
+        ("image_height", "long"),
+        ("image_size", "long"),
+        ("image_p_hash", "string"),
+        ("links_images", "string"),
+        ("exif_time", "string"),
+        ("exif_location", "string"),
+        ("exif_version", "string"),
     ] {
         let column = format!(
             ",{{\\\"metadata\\\":{{}},\\\"name\\\":\\\"{name}\\\",\\\"nullable\\\":true,\\\"type\\\":\\\"{kind}\\\"}}"
@@ -525,6 +594,7 @@ enum Step {
     Epoch { rows: Vec<(u32, u8)>, broken_off: bool },
     TakeBack { input: u32, from: u8 },
     TakeDown { captures: Vec<(u32, u8)> },
+    Forget { input: u32 },
     OpenAgain,
 }
 
@@ -537,6 +607,7 @@ fn step() -> impl Strategy<Value = Step> {
         }),
         2 => (1..4u32, any::<u8>()).prop_map(|(input, from)| Step::TakeBack { input, from }),
         2 => prop::collection::vec((1..4u32, any::<u8>()), 1..60).prop_map(|captures| Step::TakeDown { captures }),
+        1 => (1..4u32).prop_map(|input| Step::Forget { input }),
         1 => Just(Step::OpenAgain),
     ]
 }
@@ -594,6 +665,12 @@ proptest! {
                     if captures.len() % 2 == 0 {
                         facts = open(root.path());
                     }
+                }
+                Step::Forget { input } => {
+                    let note = Note::of_forgotten(epoch, [*input].into_iter());
+                    facts.publish(&note).unwrap();
+                    facts.publish(&Note::of_bytes(&note.to_bytes()).unwrap()).unwrap();
+                    model.retain(|(i, ..)| *i != u64::from(*input));
                 }
                 Step::OpenAgain => facts = open(root.path()),
             }

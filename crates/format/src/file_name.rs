@@ -50,16 +50,27 @@ pub fn name_bytes(text: &str) -> Vec<u8> {
 }
 
 /// Returns the last part of a path or URL. The query of an http or https URL is removed, because it
-/// may be a signature.
+/// may be a signature. Indexes made on Windows name files by absolute paths with backslashes.
 pub fn base_name(name: &str) -> &str {
     let is_web = name.starts_with("http://") || name.starts_with("https://");
     let path = match name.split_once('?') {
         Some((path, _)) if is_web => path,
         _ => name,
     };
-    match path.rsplit_once('/') {
+    let is_windows = is_windows_path(path);
+    match path.rsplit_once(|mark: char| mark == '/' || is_windows && mark == '\\') {
         Some((_, base)) if !base.is_empty() => base,
         _ => path,
+    }
+}
+
+/// Returns whether a path is an absolute one of Windows, of a drive (`C:\x`) or a share
+/// (`\\host\share\x`).
+pub fn is_windows_path(path: &str) -> bool {
+    match path.as_bytes() {
+        [drive, b':', b'\\', ..] => drive.is_ascii_alphabetic(),
+        [b'\\', b'\\', ..] => true,
+        _ => false,
     }
 }
 
@@ -69,6 +80,18 @@ pub fn keep_base_name(name: &mut String) {
     if base_name(name).len() < name.len() {
         *name = base_name(name).to_owned();
     }
+}
+
+/// Returns whether a file is an index, by its name or address: `.cdx` or `.cdxj`, possibly `.gz`,
+/// or `cdx-` with digits and `.gz`, as the parts of ZipNum clusters are called.
+pub fn is_index_name(name: &str) -> bool {
+    let name = base_name(name).to_ascii_lowercase();
+    let plain = name.strip_suffix(".gz").unwrap_or(&name);
+    let has_extension = plain.ends_with(".cdx") || plain.ends_with(".cdxj");
+    // Records fetched by such a part have names with the same prefix: `cdx-00000-324.warc.gz`.
+    let number = plain.strip_prefix("cdx-").filter(|_| name.ends_with(".gz"));
+    let is_part = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    has_extension || number.is_some_and(is_part)
 }
 
 /// Returns the byte that `\xNN` at the start of `text` encodes.
@@ -108,8 +131,40 @@ mod tests {
             ("s3://bucket/crawls/a b?.warc", "a b?.warc"),
             ("https://example.org/x/iana.warc.gz?sig=a/b", "iana.warc.gz"),
             ("crawls/", "crawls/"),
+            (r"C:\crawls\2014\iana.warc.gz", "iana.warc.gz"),
+            (r"c:\crawls/x.wacz#archive/iana.warc.gz", "iana.warc.gz"),
+            (r"\\host\crawls\iana.warc.gz", "iana.warc.gz"),
+            // Elsewhere a backslash is a character of a name.
+            (r"crawls/a\b.warc.gz", r"a\b.warc.gz"),
+            (r"1:\b.warc.gz", r"1:\b.warc.gz"),
         ] {
             assert_eq!(base_name(name), base, "{name}");
+        }
+    }
+
+    #[test]
+    fn indexes_are_known_by_their_names() {
+        for name in [
+            "x.cdx",
+            "/a/index.cdxj",
+            "x.CDX.gz",
+            "s3://b/x.cdxj.gz",
+            "cdx-00000.gz",
+            "https://h/cdx-00012.gz?sig=a/b",
+        ] {
+            assert!(is_index_name(name), "{name}");
+        }
+        for name in [
+            "x.warc.gz",
+            "cdx",
+            "cdx-00000",
+            "cdx-.gz",
+            "cdx-00000-324.warc.gz",
+            "x.cdx.warc",
+            "cluster.idx",
+            "x.gz",
+        ] {
+            assert!(!is_index_name(name), "{name}");
         }
     }
 

@@ -10,6 +10,8 @@ mod date_text;
 pub mod file_name;
 pub mod number;
 pub mod terminal;
+mod text_part;
 mod value;
 
+pub use text_part::TextPart;
 pub use value::ParseValueError;

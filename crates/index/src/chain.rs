@@ -3,6 +3,7 @@
 //! This module only reads from disk. Its result is one batch that is ready to commit, and the state
 //! that the writer takes over after the commit.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use extract::Capture;
@@ -12,12 +13,12 @@ use system::{Broken, holds};
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
 use crate::epoch::{Batch, EpochReport};
-use crate::error::ApplyError;
+use crate::error::{ApplyError, SnapshotError};
 use crate::external::{self, NewCaptures, WriteExternal};
 use crate::ids::InputId;
 use crate::ledger::LedgerRow;
 use crate::ledger::{self, Names};
-use crate::page_changes::page_changes;
+use crate::page_changes::{add_documents, page_changes};
 use crate::progress::LedgerChanges;
 use crate::tables::{Table, Tables};
 use crate::takedown::{Register, Takedown};
@@ -27,7 +28,9 @@ use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;
 use crate::views::uris::UriChange;
 use crate::views::version_change::{Redecide, VersionChange};
-use crate::views::{captures, changes, domains, links, originals, rankings, totals, uris, versions};
+use crate::views::{
+    captures, changes, domains, links, originals, rankings, rendered_texts, totals, uris, versions,
+};
 use crate::write::Write;
 use extract::IndexLine;
 
@@ -121,7 +124,7 @@ impl<'t> Chain<'t, '_> {
             step.report.captures_new
         );
         step.report.captures_known = arrived_count - step.report.captures_new;
-        count_captures(&mut step.totals, &captures);
+        step.count_captures(cut, &captures)?;
         ledger.count_captures(&captures)?;
         self.apply_lines(&mut step, &mut ledger, batch.lines)?;
         clock.end("captures");
@@ -154,7 +157,7 @@ impl<'t> Chain<'t, '_> {
         Ok(step.end(versions, uris, inputs, ledger))
     }
 
-    /// Adds index lines. No view depends on them.
+    /// Adds index lines and attachments. No view depends on them.
     fn apply_lines(
         &self,
         step: &mut Step<'t>,
@@ -172,6 +175,9 @@ impl<'t> Chain<'t, '_> {
         let arrived = admission.admitted.len() as u64;
         let lines = index_lines::apply(cut, write, admission.admitted)?;
         ledger.count_lines(&lines)?;
+        let with_text = lines.iter().filter(|(_, line)| line.text.is_some());
+        step.rendered
+            .extend(with_text.map(|(_, line)| line.url_key.clone()));
         let attachments = lines.iter().filter(|(_, line)| line.is_attachment()).count() as u64;
         step.report.attachments_new = attachments;
         step.report.lines_new = lines.len() as u64 - attachments;
@@ -186,6 +192,7 @@ impl<'t> Chain<'t, '_> {
         clock: &mut StepClock,
     ) -> Result<PreparedEpoch<'t>, ApplyError> {
         let (inputs, mut step) = (self.ledger, self.begin());
+        step.remove_lines(self.cut, &removal)?;
         let (write, totals) = (&mut step.write, &mut step.totals);
         totals.captures = adjusted("captures", totals.captures, 0, removal.rows.len() as u64)?;
         totals.quarantined = adjusted(
@@ -208,9 +215,6 @@ impl<'t> Chain<'t, '_> {
         }
         for (table, key) in removal.reference_rows {
             write.remove(table, key);
-        }
-        for line in removal.lines {
-            write.remove(Table::IndexLines, line);
         }
         for row in removal.quarantined {
             write.remove(Table::Quarantine, row);
@@ -252,6 +256,7 @@ impl<'t> Chain<'t, '_> {
                 epoch: self.totals.epoch,
                 ..EpochReport::default()
             },
+            rendered: BTreeSet::new(),
         }
     }
 
@@ -267,6 +272,7 @@ impl<'t> Chain<'t, '_> {
             write,
             totals,
             report,
+            ..
         } = step;
         report.pages_changed = versions.iter().filter(|v| v.page_changed()).count() as u64;
         report.pages_gone = versions.iter().filter(|v| v.was_page && !v.is_page).count() as u64;
@@ -314,9 +320,45 @@ struct Step<'t> {
     write: Write<'t>,
     totals: TotalsRow,
     report: EpochReport,
+    /// URL keys whose rendered text may have come, gone or changed its capture.
+    rendered: BTreeSet<String>,
 }
 
 impl<'t> Step<'t> {
+    fn count_captures(&mut self, cut: &Cut, captures: &[(InputId, Capture)]) -> Result<(), SnapshotError> {
+        count_captures(&mut self.totals, captures);
+        self.note_rendered(cut, captures.iter().map(|(_, capture)| capture.url_key.as_str()))
+    }
+
+    /// Removes the index lines of a removal, with their texts.
+    fn remove_lines(&mut self, cut: &Cut, removal: &Removal) -> Result<(), SnapshotError> {
+        for line in &removal.lines {
+            let with_text = rendered_texts::remove(cut, &mut self.write, line)?;
+            self.rendered.extend(with_text);
+            self.write.remove(Table::IndexLines, line.clone());
+        }
+        let keys = removal.redecide.iter();
+        self.note_rendered(cut, keys.map(|(redecide, _)| redecide.url_key.as_str()))
+    }
+
+    /// Notes those of the keys with changed captures that have a rendered text: it belongs to the
+    /// nearest capture, which may be another one now.
+    fn note_rendered<'k>(
+        &mut self,
+        cut: &Cut,
+        url_keys: impl Iterator<Item = &'k str>,
+    ) -> Result<(), SnapshotError> {
+        if rendered_texts::is_empty(cut)? {
+            return Ok(());
+        }
+        for url_key in url_keys {
+            if !self.rendered.contains(url_key) && rendered_texts::may_have(cut, url_key)? {
+                self.rendered.insert(url_key.to_owned());
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the final rows if the batch has any rows. An epoch that changes nothing is not
     /// committed.
     fn end(
@@ -331,7 +373,8 @@ impl<'t> Step<'t> {
         if self.write.len() > 0 {
             self.totals.epoch = self.totals.epoch.next();
             self.report.epoch = self.totals.epoch;
-            let changes = page_changes(versions, uris, inputs);
+            let mut changes = page_changes(versions, uris, inputs);
+            add_documents(&mut changes.changes, std::mem::take(&mut self.rendered));
             (self.report.page_changes, self.report.pages) = (changes.changes, changes.pages);
             self.report.past = changes.past;
             changes::apply(&mut self.write, self.totals.epoch, &self.report.page_changes);

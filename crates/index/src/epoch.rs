@@ -72,7 +72,8 @@ pub enum PageChange {
     /// Only the bucket of its external in-links ([`crate::inlinks_bucket`]) changed; this is the
     /// new one.
     Bucket(String, u8),
-    /// The anchor texts of the links to it changed ([`crate::AnchorRow`]), and possibly its bucket.
+    /// The anchor texts of the links to it ([`crate::AnchorRow`]) or its rendered text
+    /// ([`crate::RenderedText`]) changed, and possibly its bucket. The key need not be a page.
     Anchors(String),
 }
 

@@ -134,6 +134,17 @@ pub enum SnapshotError {
     /// again.
     #[error(transparent)]
     Broken(#[from] Broken),
+    /// A serving table, which answers in place of an index, cannot be read.
+    #[error("read serving table {table}: {detail}")]
+    Serving {
+        /// Table read.
+        table: &'static str,
+        /// What failed.
+        detail: String,
+    },
+    /// Serving tables do not have what was asked for.
+    #[error("serving tables do not have {0}; ask an archive")]
+    NotServed(&'static str),
 }
 
 /// Why an epoch or a registration was not committed.

@@ -72,7 +72,7 @@ mod writer;
 pub use bucket::{anchor_weight, inlinks_bucket};
 pub use check::{Damage, IndexCheck};
 pub use crash::{CRASH_POINTS, PURGING_CRASH_POINTS, REBUILDING_CRASH_POINTS, UNDOING_CRASH_POINTS};
-pub use dump::{Details, DumpFormat, DumpNameError, DumpRange, View};
+pub use dump::{Details, DumpFormat, DumpNameError, DumpRange, ServingRows, View};
 pub use epoch::{Batch, ChangedPage, ChangedPast, EpochReport, PageChange};
 pub use error::{ApplyError, CallerError, DumpError, OpenError, RereadError, SnapshotError, TakeBackError};
 pub use external::{NewCaptures, NoteRenamed, WriteExternal};
@@ -91,7 +91,7 @@ pub use rows::{
 };
 pub use settings::Settings;
 pub use shown::ShownPage;
-pub use snapshot::{Captures, LinkingVersions, Snapshot, When};
+pub use snapshot::{Captures, LinkingVersions, RenderedText, Snapshot, Span, When};
 pub use sort::{Sorted, Sorter};
 pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownEnd, TakedownRules};
 pub use views::capture_key::{refusal, refusal_of_key};

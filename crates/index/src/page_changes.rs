@@ -1,5 +1,7 @@
 //! Collects the changes of an epoch for search: which pages changed, and their new state.
 
+use std::collections::BTreeSet;
+
 use crate::bucket::inlinks_bucket;
 use crate::epoch::{ChangedPage, ChangedPast, PageChange};
 use crate::ids::InputId;
@@ -48,6 +50,24 @@ pub(crate) fn page_changes(
     }
     changes.extend(uris.filter_map(page_change_of));
     PageChanges { changes, pages, past }
+}
+
+/// Adds keys whose documents may change although their versions and in-links do not. Keeps the
+/// order by key.
+pub(crate) fn add_documents(changes: &mut Vec<PageChange>, mut url_keys: BTreeSet<String>) {
+    if url_keys.is_empty() {
+        return;
+    }
+    for change in changes.iter_mut() {
+        // Any change but that of a bucket makes the document again, or deletes it.
+        if url_keys.remove(change.url_key())
+            && let PageChange::Bucket(url_key, _) = change
+        {
+            *change = PageChange::Anchors(std::mem::take(url_key));
+        }
+    }
+    changes.extend(url_keys.into_iter().map(PageChange::Anchors));
+    changes.sort_unstable_by(|a, b| a.url_key().cmp(b.url_key()));
 }
 
 /// Result of [`page_changes`]: see [`crate::EpochReport`].

@@ -39,8 +39,10 @@ pub struct Totals {
     pub inputs_taken_down: u64,
     /// Captures that takedowns keep out.
     pub captures_taken_down: u64,
-    /// Index lines, and attachments of pages.
+    /// Rows of `index_lines` that are lines of indexes.
     pub index_lines: u64,
+    /// Rows of `index_lines` that are attachments of pages.
+    pub attachments: u64,
     /// Least and greatest fetch time of all captures, in milliseconds since 1970.
     pub fetch_time_ms: Option<(i64, i64)>,
     /// Collection labels in use, sorted.

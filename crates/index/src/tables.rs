@@ -62,6 +62,8 @@ pub(crate) enum Table {
     TakenDown,
     /// URL key, time, input, offset -> capture that an index lists.
     IndexLines,
+    /// URL key, time, input, offset -> text of a page as a browser rendered it.
+    RenderedTexts,
     /// Reference of a revisit of another URL, key of the revisit's row -> nothing.
     References,
     /// Hash of a digest, time, URL key -> nothing, for pages and documents.
@@ -69,7 +71,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    pub(crate) const ALL: [Table; 22] = [
+    pub(crate) const ALL: [Table; 23] = [
         Table::Captures,
         Table::Versions,
         Table::Links,
@@ -90,6 +92,7 @@ impl Table {
         Table::Meta,
         Table::TakenDown,
         Table::IndexLines,
+        Table::RenderedTexts,
         Table::References,
         Table::Payloads,
     ];
@@ -116,6 +119,7 @@ impl Table {
             Table::Meta => "meta",
             Table::TakenDown => "taken_down",
             Table::IndexLines => "index_lines",
+            Table::RenderedTexts => "rendered_texts",
             Table::References => "references",
             Table::Payloads => "payloads",
         }
@@ -142,7 +146,7 @@ impl Table {
             .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
         match self {
             // Texts are large and already compressed: the tree only holds their positions.
-            Table::Texts | Table::PastTexts | Table::Changes => options
+            Table::Texts | Table::PastTexts | Table::RenderedTexts | Table::Changes => options
                 .data_block_compression_policy(CompressionPolicy::all(CompressionType::None))
                 .with_kv_separation(Some(
                     KvSeparationOptions::default()

@@ -9,9 +9,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use format::file_name::is_index_name;
+
 use super::discovery::Discovery;
 use super::file::{irregular, open_file};
-use super::index_file::is_index_name;
 use super::package::is_package_name;
 use super::skipped_file::{LINK_TO_FOLDER, LINK_TO_NOTHING, NOT_AN_ARCHIVE, PATH_LIST};
 use super::{list, path_text};

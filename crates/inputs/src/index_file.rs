@@ -19,18 +19,6 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// The first bytes of a gzip file (RFC 1952).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Returns whether a file is an index, by its name or address: `.cdx` or `.cdxj`, possibly `.gz`,
-/// or `cdx-` with digits and `.gz`, as the parts of ZipNum clusters are called.
-pub fn is_index_name(name: &str) -> bool {
-    let name = format::file_name::base_name(name).to_ascii_lowercase();
-    let plain = name.strip_suffix(".gz").unwrap_or(&name);
-    let has_extension = plain.ends_with(".cdx") || plain.ends_with(".cdxj");
-    // Records fetched by such a part have names with the same prefix: `cdx-00000-324.warc.gz`.
-    let number = plain.strip_prefix("cdx-").filter(|_| name.ends_with(".gz"));
-    let is_part = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    has_extension || number.is_some_and(is_part)
-}
-
 /// A line with its position in the decompressed index.
 pub struct NumberedLine {
     /// Counted from 1.
@@ -165,32 +153,6 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-
-    #[test]
-    fn indexes_are_known_by_their_names() {
-        for name in [
-            "x.cdx",
-            "/a/index.cdxj",
-            "x.CDX.gz",
-            "s3://b/x.cdxj.gz",
-            "cdx-00000.gz",
-            "https://h/cdx-00012.gz?sig=a/b",
-        ] {
-            assert!(is_index_name(name), "{name}");
-        }
-        for name in [
-            "x.warc.gz",
-            "cdx",
-            "cdx-00000",
-            "cdx-.gz",
-            "cdx-00000-324.warc.gz",
-            "x.cdx.warc",
-            "cluster.idx",
-            "x.gz",
-        ] {
-            assert!(!is_index_name(name), "{name}");
-        }
-    }
 
     fn gzip(text: &str) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

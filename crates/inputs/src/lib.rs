@@ -44,7 +44,7 @@ pub use discovered::{DiscoveredInput, InputLocation};
 pub use discovery::{DiscoveryNote, DiscoveryWarning, discover};
 pub use exchanges::{Exchanges, RequestMethod, early_answers};
 pub use file::{FileVersion, open_file};
-pub use index_file::{IndexLines, NumberedLine, is_index_name};
+pub use index_file::{IndexLines, NumberedLine};
 pub use list::read_inherited_list;
 pub use load_input::LoadInput;
 pub use package::{ListedPage, MAIN_LIST, Packages, PageLine, PageLineError, PageLines, package_of};

@@ -33,4 +33,4 @@ pub use limits::{
 };
 pub use listen_address::{ListenAddress, ParseListenAddressError};
 pub use port::{Port, PortSettings};
-pub use tls::{Security, TlsError, TlsFiles, TlsSession};
+pub use tls::{Security, TLS_READ_BYTES, TlsError, TlsFiles, TlsSession};

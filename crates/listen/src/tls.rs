@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -17,6 +17,10 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection};
 /// First byte of a TLS connection: the content type of a handshake record (RFC 8446, 5.1). No HTTP
 /// method begins with it.
 const HANDSHAKE: u8 = 0x16;
+
+/// Bytes that are read from a socket at a time below TLS. TLS asks for 4 KB, a quarter of a record,
+/// and each would be a system call. More would take memory for every connection.
+pub const TLS_READ_BYTES: usize = 32 * 1024;
 
 /// Which connections use TLS.
 #[derive(Clone)]
@@ -96,6 +100,7 @@ impl Security {
             return Ok((Box::new(stream), None));
         };
         let acceptor = TlsAcceptor::from(Arc::clone(config));
+        let stream = BufReader::with_capacity(TLS_READ_BYTES, stream);
         let stream = in_time(time_max, acceptor.accept(stream)).await?;
         let agreed = TlsSession::of(stream.get_ref().1);
         Ok((Box::new(stream), Some(agreed)))

@@ -5,8 +5,8 @@
 // Written only from the specifications of HTML, DOM, Fetch and XMLHttpRequest.
 (function () {
   "use strict";
-  // First, in case a later step fails: an archived page must not open connections. Not every
-  // browser supports the header that forbids them.
+  // First, in case a later step fails: an archived page must not open connections. No header of
+  // Chromium forbids WebRTC.
   for (const name of ["WebSocket", "WebSocketStream", "EventSource", "WebTransport", "RTCPeerConnection", "webkitRTCPeerConnection", "mozRTCPeerConnection"]) {
     if (name in self) {
       const value = class { constructor() { throw new DOMException("Archived pages cannot use " + name, "SecurityError"); } };

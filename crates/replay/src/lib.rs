@@ -4,6 +4,9 @@
 //! The crate consists of pure functions and streams, without I/O. It does not know the captures or
 //! how they are served.
 //!
+//! A document in the origin of its site ([`origin`]) keeps its references. These invariants are about
+//! all others.
+//!
 //! Invariants:
 //! - Content other than references is unchanged, byte for byte. A document without references only
 //!   gets the shim ([`SHIM`]).
@@ -22,6 +25,7 @@ mod elements;
 mod html;
 mod instruction;
 mod markup;
+pub mod origin;
 mod plain;
 mod prolog;
 mod references;

@@ -7,6 +7,7 @@ use url::Url;
 
 use crate::address::{self, Modifier};
 use crate::elements;
+use crate::origin::{Origins, Site};
 use crate::plain::PlainBase;
 use crate::references::{Reference, References, Role};
 
@@ -29,6 +30,8 @@ pub struct Scope {
     /// Whether the references are alternatives: none is certain to be loaded.
     is_alternative: bool,
     seen: Option<References>,
+    /// Only for documents in their own origin.
+    origins: Option<Origins>,
 }
 
 impl Scope {
@@ -44,6 +47,7 @@ impl Scope {
             encoding: UTF_8,
             is_alternative: false,
             seen: None,
+            origins: None,
         }
     }
 
@@ -72,6 +76,15 @@ impl Scope {
         }
     }
 
+    /// Makes the page one in its own origin: only its frames are led to the archive.
+    #[must_use]
+    pub fn in_origin(self, origins: Origins) -> Scope {
+        Scope {
+            origins: Some(origins),
+            ..self
+        }
+    }
+
     /// Marks content that is shown only if other content cannot be: its parts become
     /// [`Role::Alternative`].
     #[must_use]
@@ -85,6 +98,23 @@ impl Scope {
     /// Returns the key in the addresses of its references, or an empty string.
     pub fn key(&self) -> &str {
         &self.key
+    }
+
+    /// Returns the addresses of sites, if the page has its own origin.
+    pub(crate) fn origins(&self) -> Option<&Origins> {
+        self.origins.as_ref()
+    }
+
+    /// Returns the address of a reference to another site, for a page in its own origin.
+    /// Returns `None` if the reference may stay: it leads to the page's own origin.
+    pub(crate) fn lead(&self, reference: &str) -> Option<String> {
+        let (url, fragment) = self.resolve(reference)?;
+        let url = Url::parse(&format!("{url}{fragment}")).ok()?;
+        let reference = reference.trim_ascii();
+        let names_a_host = reference.starts_with("//") || Url::parse(reference).is_ok();
+        let is_relative = !names_a_host && Site::of(&url) == Site::of(&self.url);
+        let origins = self.origins().filter(|_| !is_relative)?;
+        origins.reference(&url)
     }
 
     /// Returns the character set of the page.
@@ -143,9 +173,12 @@ impl Scope {
     }
 
     /// Returns the address that `reference` leads to, or `None` if it is not an http or https URL,
-    /// or stays in the page.
+    /// or stays in the page. For a page in its own origin, that is the target of a redirect.
     pub fn refer(&self, reference: &str, modifier: Modifier, role: Role) -> Option<String> {
         let (url, fragment) = self.resolve(reference)?;
+        if let Some(origins) = &self.origins {
+            return origins.redirected(&Url::parse(&format!("{url}{fragment}")).ok()?);
+        }
         let address = self.address(modifier, &url, &fragment);
         if let Some(seen) = &self.seen {
             let role = match role {

@@ -4,6 +4,8 @@ mod answers;
 mod best;
 mod crash;
 mod forms;
+mod match_model;
+mod matches;
 mod model;
 mod replaced;
 mod suggest;

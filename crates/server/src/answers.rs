@@ -1,13 +1,13 @@
-//! What the server asks of an archive.
+//! What the server asks: an archive, or serving tables.
 
 use std::sync::Arc;
 
 use access::Groups;
 use archive::question::{Answer, Question};
-use archive::{Archive, AskError};
+use archive::{Archive, AskError, ServedTables};
 use inputs::Sources;
 
-/// Answers questions: an archive, or a replacement for one.
+/// Answers questions: an archive, serving tables, or a replacement for one.
 pub trait Answers: Send + Sync + 'static {
     /// Answers a question. May block.
     ///
@@ -50,5 +50,24 @@ impl Answers for Archive {
 
     fn sources(&self) -> Sources {
         Archive::sources(self).clone()
+    }
+}
+
+impl Answers for ServedTables {
+    fn ask(&self, question: &Question) -> Result<Answer, AskError> {
+        ServedTables::ask(self, question)
+    }
+
+    fn seen_by(&self, _: &Groups) -> Option<Arc<dyn Answers>> {
+        None
+    }
+
+    fn has_no_rules(&self) -> bool {
+        // Tables of an archive with rules are not opened.
+        true
+    }
+
+    fn sources(&self) -> Sources {
+        ServedTables::sources(self).clone()
     }
 }

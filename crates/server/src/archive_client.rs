@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use access::Groups;
 use archive::AskError;
-use archive::question::{Answer, Ask, Body, Question};
+use archive::question::{Answer, Ask, Question};
 use tokio::sync::Semaphore;
 
 use crate::answers::Answers;
@@ -99,26 +99,31 @@ impl ArchiveClient {
         asked.await?
     }
 
-    /// Asks questions whose answers are shown together. The answers come from one epoch if that
-    /// succeeds within [`TOGETHER_TRIES`] attempts. While a load commits epochs quickly, the
-    /// answers of the last attempt are returned.
-    pub(crate) async fn ask_together<T: Together<N>, const N: usize>(
-        &self,
-        questions: T,
-    ) -> Result<T::Answers, Failure> {
-        let questions = questions.any();
+    /// Calls `ask`, which asks questions whose answers are shown together and returns the answers.
+    /// The answers come from one epoch if that succeeds within [`TOGETHER_TRIES`] attempts. While a
+    /// load commits epochs quickly, the answers of the last attempt are returned.
+    pub(crate) async fn ask_together<T, F>(&self, ask: F) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Together<'_>) -> T + Send + 'static,
+    {
         let counters = Arc::clone(&self.counters);
-        let answers = self.blocking(move |source| {
-            let mut answers = questions.each_ref().map(|q| ask_measured(source, q, &counters));
-            for _ in 1..TOGETHER_TRIES {
-                if is_one_epoch(&answers) {
-                    break;
+        let asked = self.blocking(move |source| {
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                let mut together = Together {
+                    source,
+                    counters: &counters,
+                    epochs: Vec::new(),
+                };
+                let answers = ask(&mut together);
+                if together.is_one_epoch() || tries == TOGETHER_TRIES {
+                    return answers;
                 }
-                answers = questions.each_ref().map(|q| ask_measured(source, q, &counters));
             }
-            answers
         });
-        Ok(T::typed(answers.await?))
+        asked.await
     }
 
     /// Runs `work` on a blocking thread, within the limit.
@@ -144,61 +149,29 @@ impl ArchiveClient {
     }
 }
 
-/// `N` questions whose answers are shown together.
-pub(crate) trait Together<const N: usize> {
-    /// An answer or an error for each.
-    type Answers;
+/// Asks questions whose answers are shown together ([`ArchiveClient::ask_together`]).
+pub(crate) struct Together<'a> {
+    source: &'a dyn Answers,
+    counters: &'a Counters,
+    /// Epochs of the answers so far.
+    epochs: Vec<u64>,
+}
 
-    fn any(self) -> [Question; N];
+impl Together<'_> {
+    /// Asks one question.
+    pub(crate) fn ask<Q: Ask>(&mut self, question: Q) -> Outcome<Q::Answer> {
+        let answer = ask_measured(self.source, &question.into(), self.counters)?;
+        self.epochs.push(answer.epoch);
+        answer.to::<Q>()
+    }
 
-    fn typed(answers: [Outcome<Body>; N]) -> Self::Answers;
+    fn is_one_epoch(&self) -> bool {
+        self.epochs.windows(2).all(|two| two[0] == two[1])
+    }
 }
 
 /// The outcome of one question.
 pub(crate) type Outcome<A> = Result<Answer<A>, AskError>;
-
-impl<A: Ask, B: Ask> Together<2> for (A, B) {
-    type Answers = (Outcome<A::Answer>, Outcome<B::Answer>);
-
-    fn any(self) -> [Question; 2] {
-        [self.0.into(), self.1.into()]
-    }
-
-    fn typed([a, b]: [Outcome<Body>; 2]) -> Self::Answers {
-        (a.and_then(Answer::to::<A>), b.and_then(Answer::to::<B>))
-    }
-}
-
-impl<A: Ask, B: Ask, C: Ask> Together<3> for (A, B, C) {
-    type Answers = (Outcome<A::Answer>, Outcome<B::Answer>, Outcome<C::Answer>);
-
-    fn any(self) -> [Question; 3] {
-        [self.0.into(), self.1.into(), self.2.into()]
-    }
-
-    fn typed([a, b, c]: [Outcome<Body>; 3]) -> Self::Answers {
-        let (a, b) = <(A, B)>::typed([a, b]);
-        (a, b, c.and_then(Answer::to::<C>))
-    }
-}
-
-impl<A: Ask, B: Ask, C: Ask, D: Ask> Together<4> for (A, B, C, D) {
-    type Answers = (
-        Outcome<A::Answer>,
-        Outcome<B::Answer>,
-        Outcome<C::Answer>,
-        Outcome<D::Answer>,
-    );
-
-    fn any(self) -> [Question; 4] {
-        [self.0.into(), self.1.into(), self.2.into(), self.3.into()]
-    }
-
-    fn typed([a, b, c, d]: [Outcome<Body>; 4]) -> Self::Answers {
-        let (a, b, c) = <(A, B, C)>::typed([a, b, c]);
-        (a, b, c, d.and_then(Answer::to::<D>))
-    }
-}
 
 fn ask_measured(source: &dyn Answers, question: &Question, counters: &Counters) -> Result<Answer, AskError> {
     let begun = system::now();
@@ -210,8 +183,44 @@ fn ask_measured(source: &dyn Answers, question: &Question, counters: &Counters) 
     answer
 }
 
-fn is_one_epoch(answers: &[Result<Answer, AskError>]) -> bool {
-    let mut epochs = answers.iter().flatten().map(|answer| answer.epoch);
-    let first = epochs.next();
-    epochs.all(|epoch| Some(epoch) == first)
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use archive::question::{Body, Jobs, JobsBody};
+
+    use super::*;
+
+    /// Commits an epoch with every question, up to the last one.
+    struct Loading {
+        epoch: AtomicU64,
+        last: u64,
+    }
+
+    impl Answers for Loading {
+        fn ask(&self, _: &Question) -> Result<Answer, AskError> {
+            let epoch = self.epoch.fetch_add(1, Ordering::Relaxed).min(self.last);
+            let body = Body::Jobs(JobsBody { rows: Vec::new() });
+            Ok(Answer { epoch, body })
+        }
+
+        fn seen_by(&self, _: &Groups) -> Option<Arc<dyn Answers>> {
+            None
+        }
+    }
+
+    #[tokio::test]
+    async fn answers_come_from_one_epoch_unless_a_load_is_too_quick() {
+        for (last, expected) in [(0, [0_u64, 0]), (1, [1, 1]), (u64::MAX, [4, 5])] {
+            let epoch = AtomicU64::new(0);
+            let source = Arc::new(Loading { epoch, last });
+            let client = ArchiveClient::new(source, 1, Arc::new(Counters::new()));
+            let asked = client
+                .ask_together(|together| [(); 2].map(|()| together.ask(Jobs {}).map(|jobs| jobs.epoch)));
+            let Ok(epochs) = asked.await else {
+                panic!("no answers");
+            };
+            assert_eq!(epochs.map(Result::ok), expected.map(Some), "epochs up to {last}");
+        }
+    }
 }

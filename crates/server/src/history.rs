@@ -99,8 +99,14 @@ impl History {
 
     async fn sample(&self, archive: &ArchiveClient, counters: &Counters) {
         // If the archive does not answer, this sample is skipped.
-        let asked = archive.ask_together((Status {}, Jobs {}, Stages {})).await;
-        if let Ok((Ok(status), Ok(jobs), Ok(stages))) = asked {
+        let asked = archive.ask_together(|together| {
+            (
+                together.ask(Status {}),
+                together.ask(Jobs {}),
+                together.ask(Stages {}),
+            )
+        });
+        if let Ok((Ok(status), Ok(jobs), Ok(stages))) = asked.await {
             let requests = counters.answered_total();
             let (jobs, stages) = (&jobs.body.rows, &stages.body.stages);
             self.add(system::now(), jobs, stages, status.body.memory_bytes, requests);

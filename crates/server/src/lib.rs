@@ -52,6 +52,7 @@ mod routes;
 mod sandbox;
 mod serve;
 mod settings;
+mod site_digests;
 mod sites;
 mod sql;
 mod sql_server;
@@ -68,7 +69,9 @@ pub use catalogue::CatalogueLocation;
 pub use local_owner::OwnerRequest;
 pub use pages::report_document;
 pub use serve::{ServeError, Server, serve};
-pub use settings::{GroupsHeader, Posts, ReplaySettings, ServerSettings, UPLOAD_BYTES_MAX, UploadSettings};
+pub use settings::{
+    GroupsHeader, Posts, REPLAY_DOMAIN, ReplaySettings, ServerSettings, UPLOAD_BYTES_MAX, UploadSettings,
+};
 pub use sql_server::SqlServer;
 pub use state::ServerParts;
 

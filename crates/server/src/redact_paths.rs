@@ -13,6 +13,7 @@ use archive::question::{
     Answer, AttachmentRow, Body, CdxRow, FactsPlace, JobBody, LedgerRow, QuarantineRow, Question, RecordBody,
     StatusBody,
 };
+use format::file_name::{is_windows_path, keep_base_name};
 use inputs::Sources;
 
 use crate::answers::Answers;
@@ -82,11 +83,11 @@ fn redact(body: &mut Body) {
         Body::Record(record) => redact_record(record),
         Body::ListedPages(pages) => {
             for row in &mut pages.rows {
-                hide(&mut row.package);
+                keep_base_name(&mut row.package);
                 row.capture.iter_mut().for_each(redact_capture);
             }
             for problem in &mut pages.problems {
-                hide(&mut problem.package);
+                keep_base_name(&mut problem.package);
                 redact_text(&mut problem.what);
             }
         }
@@ -128,9 +129,9 @@ fn redact(body: &mut Body) {
 }
 
 fn redact_status(status: &mut StatusBody) {
-    hide(&mut status.archive);
+    keep_base_name(&mut status.archive);
     if let FactsPlace::At(place) = &mut status.facts_place {
-        hide(place);
+        keep_base_name(place);
     }
     for text in [
         &mut status.facts_failure,
@@ -143,14 +144,16 @@ fn redact_status(status: &mut StatusBody) {
 
 fn redact_job(job: &mut JobBody) {
     job.error.iter_mut().for_each(redact_text);
-    job.waiting_for.iter_mut().for_each(hide);
-    job.skipped.iter_mut().for_each(|file| hide(&mut file.name));
+    job.waiting_for.iter_mut().for_each(keep_base_name);
+    job.skipped
+        .iter_mut()
+        .for_each(|file| keep_base_name(&mut file.name));
     job.problems.iter_mut().for_each(redact_row);
     job.defects.iter_mut().for_each(redact_loss);
 }
 
 fn redact_row(row: &mut LedgerRow) {
-    hide(&mut row.input);
+    keep_base_name(&mut row.input);
     redact_text(&mut row.missing);
     if let archive::question::InputState::Failed { reason } = &mut row.state {
         redact_text(reason);
@@ -158,7 +161,7 @@ fn redact_row(row: &mut LedgerRow) {
 }
 
 fn redact_loss(row: &mut QuarantineRow) {
-    hide(&mut row.input);
+    keep_base_name(&mut row.input);
 }
 
 fn redact_record(record: &mut RecordBody) {
@@ -173,19 +176,13 @@ fn redact_attachments(rows: &mut [AttachmentRow]) {
 }
 
 fn redact_capture(row: &mut CdxRow) {
-    hide(&mut row.filename);
+    keep_base_name(&mut row.filename);
     if let Some(original) = row
         .computed
         .as_mut()
         .and_then(|computed| computed.original.as_mut())
     {
-        hide(&mut original.filename);
-    }
-}
-
-fn hide(name: &mut String) {
-    if name.contains('/') {
-        *name = format::file_name::base_name(name).to_owned();
+        keep_base_name(&mut original.filename);
     }
 }
 
@@ -194,7 +191,7 @@ const PATH_ENDS: [&str; 8] = [": ", "; ", ", ", "\"", "\n", " (", ") ", " at "];
 
 /// Replaces each absolute path, and each address in a store or package, with its last part.
 fn redact_text(text: &mut String) {
-    if !text.contains('/') {
+    if !text.contains(['/', '\\']) {
         return;
     }
     let mut shown = String::with_capacity(text.len());
@@ -227,7 +224,7 @@ fn is_path(text: &str) -> bool {
     let is_absolute = text.starts_with('/') && text[1..].starts_with(|c: char| !c.is_whitespace());
     let word = text.split(char::is_whitespace).next().unwrap_or_default();
     // Most web addresses are those of pages, which the client named itself.
-    is_absolute || inputs::is_address(word) && !word.starts_with("http")
+    is_absolute || is_windows_path(text) || inputs::is_address(word) && !word.starts_with("http")
 }
 
 #[cfg(test)]
@@ -252,6 +249,10 @@ mod tests {
             "cannot be read: b; load d.warc again",
         );
         check("open \"/a/b\": found text/html", "open \"b\": found text/html");
+        check(
+            r"is at offset 7 of C:\my crawls\x.warc.gz; load that file",
+            "is at offset 7 of x.warc.gz; load that file",
+        );
         check("wacz:///a/b.wacz#archive/x.warc.gz: gone", "x.warc.gz: gone");
         check(
             "s3://bucket/private/x.warc: refused (403): no",
@@ -272,9 +273,10 @@ mod tests {
             ("x.warc.gz", "x.warc.gz"),
             ("crawls/x.wacz#archive/data.warc.gz", "data.warc.gz"),
             ("https://h/private/x.warc.gz", "x.warc.gz"),
+            (r"D:\crawls\x.warc.gz", "x.warc.gz"),
         ] {
             let mut shown = name.to_owned();
-            hide(&mut shown);
+            keep_base_name(&mut shown);
             assert_eq!(shown, expected);
         }
     }

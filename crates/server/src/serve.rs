@@ -146,6 +146,7 @@ async fn bind_replay(
         address: port.address(),
         main_port,
         key: new_key(),
+        digests: Arc::default(),
         settings,
     });
     Ok(port)

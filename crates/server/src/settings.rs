@@ -82,7 +82,15 @@ pub struct ReplaySettings {
     /// Origins of other sites that may show archived pages in frames, such as
     /// `https://example.org`.
     pub embed_on: Vec<String>,
+    /// The name below which every archived site has its own origin, in lower case, such as
+    /// [`REPLAY_DOMAIN`]. With `url`, browsers reach it by the scheme and port of that. `None` if
+    /// archived sites have no origins.
+    pub domain: Option<String>,
 }
+
+/// The default of [`ReplaySettings::domain`]. Browsers look for names below `localhost` on their
+/// own machine (RFC 6761, section 6.3).
+pub const REPLAY_DOMAIN: &str = "replay.localhost";
 
 /// Maximum size of an uploaded file, in bytes. A larger file is loaded from the server's disk.
 pub const UPLOAD_BYTES_MAX: u64 = 64 << 30;

@@ -6,14 +6,30 @@
 //! gives the root (BLAKE3 paper, 2.1 and 2.4). An object of one block has no inner node: its single
 //! value is the root.
 
+use std::sync::Arc;
+
 use blake3::Hasher;
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
+
+use futures_util::future::{BoxFuture, Shared};
 
 use crate::meta::BLOCK_BYTES;
 
 /// Chaining values of all blocks of one object, in order. An empty object has one empty block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockTable(Vec<[u8; 32]>);
+
+/// The digests of content that has passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HashedContent {
+    /// The values of its blocks.
+    pub table: BlockTable,
+    /// BLAKE3 of the whole.
+    pub blake3: [u8; 32],
+}
+
+/// The digests of content that is still passing; `None` if it is cut short.
+pub type ContentBlocks = Shared<BoxFuture<'static, Option<Arc<HashedContent>>>>;
 
 /// Computes the table while content passes.
 pub struct BlockHasher {

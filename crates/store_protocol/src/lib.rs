@@ -39,7 +39,9 @@ mod volume_status;
 mod worker;
 
 pub use block_set::{BlockSet, RANGES_MAX};
-pub use blocks::{BlockHasher, BlockTable, block_bytes, block_count, block_value};
+pub use blocks::{
+    BlockHasher, BlockTable, ContentBlocks, HashedContent, block_bytes, block_count, block_value,
+};
 pub use change::{Change, ChangeRequest, Claim, Condition, NewestVersion};
 pub use clock::{Clock, DRIFT_MS_MAX, DriftError, Term, Version, VersionError};
 pub use draft::Draft;

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use placement::{Partition, VolumeId};
 
+use crate::blocks::ContentBlocks;
 use crate::clock::Version;
 use crate::fixity::{Cause, FixityEvent};
 use crate::held::{Head, KeysInDoubt, ListQuery, ReplicaEntry, ReplicaRead, SurveyEntry, Verdict};
@@ -46,6 +47,18 @@ pub trait Volume: Send + Sync + 'static {
 
     /// Receives content into a temporary file. On an error the file is removed.
     async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError>;
+
+    /// Like `receive`, for content that the caller hashes while it passes. A volume of this process
+    /// writes the same memory that the caller hashes and takes over `blocks`. Other volumes compute
+    /// the digests of what reaches them.
+    async fn receive_hashed(
+        &self,
+        upload: UploadId,
+        body: ByteStream,
+        _blocks: ContentBlocks,
+    ) -> Result<Receipt, VolumeError> {
+        self.receive(upload, body).await
+    }
 
     /// Completes the temporary file with `meta` and syncs it. Size and BLAKE3 of `meta` must be
     /// those received; otherwise this returns [`VolumeError::Corrupt`] and the upload is removed. A

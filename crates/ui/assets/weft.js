@@ -377,22 +377,83 @@
     });
   }
 
-  // The bar of an archived page follows the reader's navigation in it. The frame has no origin, so
-  // its messages are only used as an address to show, and are accepted only from this frame.
+  // The bar of an archived page follows the reader's navigation in it. The messages of the frame are
+  // only used as an address to show, and are accepted only from this frame.
   const replay = document.querySelector("iframe.replay");
   if (replay) {
+    // The page is shown in the origin of its site. If the browser cannot do that, or the page does not
+    // arrive in time, it is shown by its path.
+    const WAIT_MS = 6000;
+    const WITHOUT = "weft-without-origins";
+    let { address, path } = replay.dataset;
+    let inOrigin = false;
+    let waiting;
+    const showByPath = () => {
+      clearTimeout(waiting);
+      inOrigin = false;
+      replay.setAttribute("sandbox", "allow-scripts allow-forms");
+      replay.src = path;
+    };
+    const wait = () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => {
+        // If no page ever arrived, the browser does not find the name, and the next page does not wait.
+        sessionStorage.setItem(WITHOUT, sessionStorage.getItem(WITHOUT) ?? "1");
+        showByPath();
+      }, WAIT_MS);
+    };
+    if (address && sessionStorage.getItem(WITHOUT)) showByPath();
+    else if (address) {
+      inOrigin = true;
+      replay.setAttribute("sandbox", "allow-scripts allow-forms allow-same-origin");
+      replay.src = address;
+      wait();
+    }
+    document.addEventListener("click", (event) => {
+      if (!inOrigin || !event.target.closest("[data-clear]")) return;
+      replay.src = new URL("/__weft/clear", address).href;
+    });
     let shown;
+    const follow = async (here, title) => {
+      history.replaceState(null, "", here);
+      document.title = title || document.title;
+      const answer = await fetch(here);
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const bar = next.querySelector(".replay-bar");
+      if (shown !== here) return;
+      ({ address = address, path = path } = next.querySelector("iframe.replay")?.dataset ?? {});
+      // Without a bar it is the page for what cannot be shown, with captures that are near.
+      if (bar) document.querySelector(".replay-bar").replaceWith(bar);
+      else location.assign(here);
+    };
     window.addEventListener("message", (event) => {
-      if (event.source !== replay.contentWindow || !event.data || event.data.weft !== "replay") return;
-      const { url, time } = event.data;
+      if (event.source !== replay.contentWindow || !event.data) return;
+      const { weft, url, time, title } = event.data;
+      if (weft === "installing") wait();
+      if (weft === "cleared" && inOrigin) replay.src = address;
+      if (weft === "no-origin" && inOrigin) {
+        sessionStorage.setItem(WITHOUT, "1");
+        showByPath();
+      }
+      if (weft === "arrived" && inOrigin) {
+        clearTimeout(waiting);
+        sessionStorage.setItem(WITHOUT, "");
+      }
+      if (weft !== "replay") return;
       if (typeof url !== "string" || typeof time !== "string" || !/^https?:\/\//.test(url) || !/^\d{0,17}$/.test(time)) return;
       // Without dot segments, which would lead out of /replay/.
       const plain = URL.canParse(url) ? new URL(url).href : "";
       if (!/^https?:\/\//.test(plain)) return;
-      const here = "/replay/" + (time && time + "/") + plain.replace(/#.*/, "");
+      // The origin of a site has its own time, which stays.
+      const at = inOrigin ? new URL(address).host.split(".")[1] : time;
+      const here = "/replay/" + (at && at + "/") + plain.replace(/#.*/, "");
       // The first is the page of this bar.
       shown ??= here;
-      if (here !== shown) location.assign(here);
+      if (here === shown) return;
+      if (inOrigin) {
+        shown = here;
+        follow(here, typeof title === "string" ? title : "");
+      } else location.assign(here);
     });
   }
 })();

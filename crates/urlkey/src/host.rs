@@ -5,6 +5,17 @@ use std::net::Ipv6Addr;
 
 use crate::{KeyError, escape, ip};
 
+/// Limit of a label in bytes, in punycode (RFC 1035, 2.3.4).
+const LABEL_BYTES_MAX: usize = 63;
+
+/// Limit of a label in characters before it is converted to punycode. The conversion takes time in
+/// proportion to the square of the length. It drops or joins some characters, so this limit is above
+/// [`LABEL_BYTES_MAX`].
+const LABEL_CHARS_MAX: usize = 4 * LABEL_BYTES_MAX;
+
+/// The full stop and the characters that IDNA reads as one.
+const DOTS: [char; 4] = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
+
 /// Appends the form of a host in keys: `com,example` for `www.example.com`.
 pub(crate) fn append_host_key(host: &[u8], bracketed: bool, out: &mut Vec<u8>) -> Result<(), KeyError> {
     if bracketed {
@@ -51,19 +62,47 @@ fn canonical_name(host: &[u8]) -> Vec<u8> {
 }
 
 /// Converts a name to punycode by UTS 46, as browsers do. Invalid UTF-8 is removed from a name that
-/// has letters. A name that is not a valid domain is returned unchanged.
+/// has letters. A name that is not a valid domain, or has a label that is too long for one, is
+/// returned unchanged.
 fn to_ascii(name: &[u8]) -> Cow<'_, [u8]> {
     if name.is_ascii() {
         return Cow::Borrowed(name);
     }
     let text: String = name.utf8_chunks().map(|chunk| chunk.valid()).collect();
-    if text.bytes().all(|b| b == b'.') {
+    if text.bytes().all(|b| b == b'.') || !has_possible_labels(&text) {
         return Cow::Borrowed(name);
     }
     match idna::domain_to_ascii_cow(text.as_bytes(), idna::AsciiDenyList::EMPTY) {
         Ok(ascii) => Cow::Owned(ascii.into_owned().into_bytes()),
         Err(_) => Cow::Borrowed(name),
     }
+}
+
+/// Returns whether a host, as written in a URL, may exist: no label that IDNA decodes or encodes is
+/// certainly too long for a domain. Other labels are not checked.
+///
+/// The conversion of such labels is slow, and libraries for URLs do it.
+pub fn may_be_host(host: &str) -> bool {
+    if host.len() <= LABEL_BYTES_MAX {
+        return true;
+    }
+    let mut plain = Vec::with_capacity(host.len());
+    escape::append_unescaped(host.as_bytes(), &mut plain);
+    has_possible_labels(&String::from_utf8_lossy(&plain))
+}
+
+fn has_possible_labels(name: &str) -> bool {
+    name.split(DOTS).all(is_possible_label)
+}
+
+fn is_possible_label(label: &str) -> bool {
+    if !label.is_ascii() {
+        return label.len() <= LABEL_BYTES_MAX || label.chars().count() <= LABEL_CHARS_MAX;
+    }
+    let is_punycode = label
+        .get(..4)
+        .is_some_and(|begin| begin.eq_ignore_ascii_case("xn--"));
+    !is_punycode || label.len() <= LABEL_BYTES_MAX
 }
 
 /// Replaces each pair of dots by one, in one pass: four dots become two.
@@ -168,4 +207,42 @@ pub fn host_of_url(url: &str) -> Option<&str> {
         None => authority.find(':').unwrap_or(authority.len()),
     };
     Some(&authority[..end]).filter(|host| !host.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_are_too_long_to_be_converted_are_no_hosts() {
+        let (letters, escapes) = ("\u{e9}".repeat(252), "%C3%A9".repeat(252));
+        let longest = format!("xn--{}", "a".repeat(59));
+        for label in [
+            letters.as_str(),
+            &escapes,
+            &longest,
+            &"a".repeat(5000),
+            "b\u{fc}cher",
+        ] {
+            assert!(may_be_host(&format!("www.{label}.example")), "{label}");
+        }
+        for label in [
+            format!("{letters}a"),
+            format!("{escapes}a"),
+            format!("{longest}a"),
+            format!("X%6E--{}", "a".repeat(1900)),
+        ] {
+            assert!(!may_be_host(&format!("www.{label}.example")), "{label}");
+        }
+        let joined = [letters.as_str(); 3].join("\u{3002}");
+        assert!(may_be_host(&joined));
+    }
+
+    #[test]
+    fn a_name_with_a_label_that_is_too_long_stays_as_it_is() {
+        let short = format!("{}.example", "\u{e9}".repeat(252));
+        assert!(to_ascii(short.as_bytes()).starts_with(b"xn--"));
+        let long = format!("{}.example", "\u{e9}".repeat(253));
+        assert_eq!(to_ascii(long.as_bytes()), long.as_bytes());
+    }
 }

@@ -42,7 +42,7 @@ mod split;
 pub use domain::{domain_key_of_key, domain_of_host, domain_of_key, same_domain, suffix_of_host};
 pub use error::KeyError;
 pub use fuzzy::{FUZZY_RULES, Fuzzy, FuzzyEffect, FuzzyMatch, FuzzyRule, FuzzyValue};
-pub use host::{host_of_key, host_of_url, host_without_www};
+pub use host::{host_of_key, host_of_url, host_without_www, may_be_host};
 pub use key::{url_key, url_key_into};
 pub use match_type::{MatchType, UnknownMatchType};
 pub use range::{KeyRange, domain_ranges, host_ranges, prefix_range, url_ranges, whole_host};

@@ -9,13 +9,19 @@
     reason = "this module implements the access to the disk"
 )]
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
-use std::sync::Arc;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use rustix::fs::OFlags;
 
 use crate::crash;
+
+/// Alignment, in memory and in the file, of writes that bypass the system's cache. Disks require
+/// the length of their sectors, which is at most this.
+pub(crate) const DIRECT_ALIGN: usize = 4096;
 
 /// The file system operations of a volume. They block, and take full paths.
 pub trait Disk: Send + Sync + 'static {
@@ -95,6 +101,15 @@ pub trait DiskFile: Send + Sync {
     /// Fails if the write fails. Any part of the bytes may have been written.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
+    /// Like [`DiskFile::write_at`], past the system's cache if the file system can do that. Only
+    /// pages of 4,096 bytes that are aligned in `bytes` as in the file bypass the cache.
+    ///
+    /// # Errors
+    /// As [`DiskFile::write_at`].
+    fn write_uncached_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.write_at(bytes, offset)
+    }
+
     /// Fills `bytes` from `offset`.
     ///
     /// # Errors
@@ -149,7 +164,11 @@ impl Disk for RealDisk {
             .write(true)
             .create_new(true)
             .open(path)?;
-        Ok(Arc::new(file))
+        Ok(Arc::new(CreatedFile {
+            file,
+            path: path.to_path_buf(),
+            direct: OnceLock::new(),
+        }))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
@@ -223,6 +242,84 @@ impl DiskFile for File {
         // Only a hint. If the system ignores it, the cached bytes are compared.
         let _ = rustix::fs::fadvise(self, 0, None, rustix::fs::Advice::DontNeed);
     }
+}
+
+/// A new file, which a second descriptor writes past the cache.
+struct CreatedFile {
+    file: File,
+    path: PathBuf,
+    /// Opened by the first such write; `None` if the file system cannot do it.
+    direct: OnceLock<Option<File>>,
+}
+
+impl CreatedFile {
+    fn direct(&self) -> Option<&File> {
+        let open = || {
+            let flags = OFlags::DIRECT.bits().cast_signed();
+            let mut options = OpenOptions::new();
+            options.write(true).custom_flags(flags).open(&self.path).ok()
+        };
+        self.direct.get_or_init(open).as_ref()
+    }
+}
+
+impl DiskFile for CreatedFile {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn write_uncached_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let (first, pages, last) = split_at_pages(bytes, offset);
+        let Some(direct) = self.direct().filter(|_| !pages.is_empty()) else {
+            return self.file.write_all_at(bytes, offset);
+        };
+        let pages_at = offset + first.len() as u64;
+        match direct.write_all_at(pages, pages_at) {
+            // The disk wants another alignment. Bytes already written are written once more.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                return self.file.write_all_at(bytes, offset);
+            }
+            written => written?,
+        }
+        self.file.write_all_at(first, offset)?;
+        self.file.write_all_at(last, pages_at + pages.len() as u64)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(bytes, offset)
+    }
+
+    fn stat(&self) -> io::Result<Stat> {
+        self.file.stat()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        // The sync of one descriptor covers what both wrote.
+        self.file.sync()
+    }
+
+    fn forget_cached(&self) {
+        self.file.forget_cached();
+    }
+}
+
+/// Splits bytes to be written at `offset` into the whole pages, and the bytes before and after
+/// them. There are no pages if memory and file are not aligned alike.
+fn split_at_pages(bytes: &[u8], offset: u64) -> (&[u8], &[u8], &[u8]) {
+    let align = DIRECT_ALIGN as u64;
+    // Less than a page, so it fits into `usize`.
+    let before = (offset.next_multiple_of(align) - offset) as usize;
+    let is_aligned = bytes
+        .as_ptr()
+        .addr()
+        .wrapping_add(before)
+        .is_multiple_of(DIRECT_ALIGN);
+    if !is_aligned || bytes.len() < before + DIRECT_ALIGN {
+        return (bytes, &[], &[]);
+    }
+    let (first, rest) = bytes.split_at(before);
+    let (pages, last) = rest.split_at(rest.len() - rest.len() % DIRECT_ALIGN);
+    (first, pages, last)
 }
 
 fn stat_of(found: &std::fs::Metadata) -> Stat {

@@ -65,7 +65,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 const AFTER: &str = "\
-WEFT_ARCHIVE, WEFT_MEMORY and WEFT_VECTORS are defaults of the flags with these names.
+WEFT_ARCHIVE, WEFT_MEMORY and WEFT_VECTORS are defaults of their flags.
 'weft COMMAND -h' shows its usual options, 'weft COMMAND --help' all of them.
 Exit codes: 0 success; 1 losses, differences, not found, or failure; 2 usage.
 Results go to standard output, messages to standard error.";

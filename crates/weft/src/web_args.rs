@@ -8,7 +8,7 @@ use anyhow::{anyhow, ensure};
 use http::HeaderName;
 use ipnet::IpNet;
 use listen::ListenAddress;
-use server::{GroupsHeader, Posts, ReplaySettings, ServerSettings};
+use server::{GroupsHeader, Posts, REPLAY_DOMAIN, ReplaySettings, ServerSettings};
 
 use crate::flag_values::{whole, whole_from};
 
@@ -47,8 +47,13 @@ pub(crate) struct WebArgs {
     #[arg(long, value_name = "URL", value_parser = parse_origin, help_heading = "Replay", hide_short_help = true)]
     embed_on: Vec<String>,
 
+    /// Name below which every archived site has its own origin, or off; behind a proxy, which
+    /// needs all names below it, also give --replay-url
+    #[arg(long, value_name = "NAME", default_value = REPLAY_DOMAIN, value_parser = parse_domain, help_heading = "Replay", hide_short_help = true)]
+    replay_domain: String,
+
     /// Do not replay archived pages
-    #[arg(long, conflicts_with_all = ["replay_listen", "replay_url", "embed_on"], help_heading = "Replay", hide_short_help = true)]
+    #[arg(long, conflicts_with_all = ["replay_listen", "replay_url", "embed_on", "replay_domain"], help_heading = "Replay", hide_short_help = true)]
     no_replay: bool,
 
     /// Maximum number of connections; further ones wait
@@ -134,6 +139,17 @@ fn parse_origin(text: &str) -> anyhow::Result<String> {
     Ok(text.trim_end_matches('/').to_owned())
 }
 
+/// Value of `--replay-domain` for no domain.
+const NO_DOMAIN: &str = "off";
+
+/// Parses a host name without a port, or [`NO_DOMAIN`].
+fn parse_domain(text: &str) -> anyhow::Result<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    let is_name = text.chars().all(plain) && text.split('.').all(|label| !label.is_empty());
+    ensure!(is_name, "{text:?} is not a host name such as replay.example.org");
+    Ok(text.to_ascii_lowercase())
+}
+
 impl WebArgs {
     /// Returns the settings of the server.
     pub(crate) fn settings(&self) -> ServerSettings {
@@ -180,6 +196,7 @@ impl WebArgs {
             url: self.replay_url.clone(),
             scripts: self.replay_scripts == "on",
             embed_on: self.embed_on.clone(),
+            domain: (self.replay_domain != NO_DOMAIN).then(|| self.replay_domain.clone()),
         })
     }
 }

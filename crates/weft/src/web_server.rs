@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use archive::Archive;
+use archive::{Archive, ServedTables};
 use cache::Cache;
 use server::storage::{FaceCounts, Storage};
-use server::{ServeError, Server, ServerParts, ServerSettings, SqlServer, UploadSettings};
+use server::{Answers, ServeError, Server, ServerParts, ServerSettings, SqlServer, UploadSettings};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -51,7 +51,6 @@ impl WebServer {
         sql: Option<SqlProgram>,
         settings: &[ServerSettings],
     ) -> anyhow::Result<WebServer> {
-        let runtime = threads::start("server")?;
         let sql = sql.map(Arc::new);
         let served = |sql: Option<Arc<SqlProgram>>| ServerParts {
             store: services.store.clone(),
@@ -66,7 +65,25 @@ impl WebServer {
             ..settings.clone()
         };
         let settings: Vec<ServerSettings> = settings.iter().map(with_uploads).collect();
-        let server = runtime.block_on(bind(|| served(sql.clone()), &settings))?;
+        WebServer::run(|| served(sql.clone()), sql.clone(), &settings)
+    }
+
+    /// As [`WebServer::start`], for serving tables instead of an archive.
+    pub(crate) fn start_tables(tables: &ServedTables, settings: ServerSettings) -> anyhow::Result<WebServer> {
+        let served = || {
+            let tables: Arc<dyn Answers> = Arc::new(tables.clone());
+            ServerParts::from(tables)
+        };
+        WebServer::run(served, None, &[settings])
+    }
+
+    fn run(
+        served: impl Fn() -> ServerParts,
+        sql: Option<Arc<SqlProgram>>,
+        settings: &[ServerSettings],
+    ) -> anyhow::Result<WebServer> {
+        let runtime = threads::start("server")?;
+        let server = runtime.block_on(bind(served, settings))?;
         let address = server.address();
         let replay = server.replay_address();
         let (end, ended) = oneshot::channel();

@@ -201,16 +201,16 @@ fn check_search(archive: &Archive, world: &World, model: &Model, epoch: u64) -> 
         let with_word = pages.iter().filter(|(_, words)| words.contains(word));
         let wanted: BTreeSet<&str> = with_word.map(|(key, _)| key.as_str()).collect();
         let keys: BTreeSet<&str> = found.hits.iter().map(|hit| hit.url_key.as_str()).collect();
-        if keys != wanted || found.total != wanted.len() as u64 || found.hits.len() != wanted.len() {
+        if keys != wanted || found.summary.total != wanted.len() as u64 || found.hits.len() != wanted.len() {
             return Err(format!(
                 "search for {word} found {keys:?} ({} in total), expected {wanted:?}",
-                found.total
+                found.summary.total
             ));
         }
-        if found.search_epoch != epoch {
+        if found.summary.search_epoch != epoch {
             return Err(format!(
                 "search covers epoch {}, but the views cover {epoch}",
-                found.search_epoch
+                found.summary.search_epoch
             ));
         }
     }

@@ -1,8 +1,9 @@
 //! Judged collections, and plain BM25 to compare with.
 //!
-//! A collection is a folder of `ir` with three files of lines with tabs: `documents.tsv` (name,
-//! title, text), `queries.tsv` (number, words) and `judged.tsv` (number of a query, name of a
-//! relevant document). `ir/NAME/language` has its language if it is not English.
+//! CACM is read from the files of Anserini in the shared data. Any other collection is a folder
+//! with three files of lines with tabs: `documents.tsv` (name, title, text), `queries.tsv` (number,
+//! words) and `judged.tsv` (number of a query, name of a relevant document). A fourth, `language`,
+//! has its language if it is not English.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -11,7 +12,7 @@ use anyhow::{Context, bail};
 use frostem::{Algorithm, Stemmer};
 use search::Document;
 
-use crate::collection::{Collection, DEPTH};
+use crate::collection::{Collection, Quality};
 
 /// Parameters of plain BM25, those that Anserini uses.
 const K1: f64 = 0.9;
@@ -27,12 +28,34 @@ const FUNCTION_WORDS: [&str; 33] = [
 /// Documents with judged queries.
 pub(crate) struct Judged {
     pub(crate) name: String,
+    pub(crate) language: String,
     pub(crate) documents: Vec<Document>,
     pub(crate) queries: Collection,
 }
 
-/// Reads all collections of a folder of shared data.
-pub(crate) fn read_all(data: &Path) -> anyhow::Result<Vec<Judged>> {
+impl Judged {
+    /// Measures the answers to the queries. `search` returns the names of the best documents.
+    pub(crate) fn measure(
+        &self,
+        mut search: impl FnMut(&str) -> anyhow::Result<Vec<String>>,
+    ) -> anyhow::Result<Quality> {
+        let mut failed = None;
+        let quality = self.queries.measure(|text| {
+            let names = search(text);
+            names.unwrap_or_else(|error| {
+                failed = Some(error);
+                Vec::new()
+            })
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(quality),
+        }
+    }
+}
+
+/// Reads CACM, the collections of the folder `ir` of shared data, and those of another folder.
+pub(crate) fn read_all(data: &Path, more: Option<&Path>) -> anyhow::Result<Vec<Judged>> {
     let cacm = Collection::read(data).context("read the CACM collection")?;
     let documents = cacm
         .abstracts
@@ -40,22 +63,32 @@ pub(crate) fn read_all(data: &Path) -> anyhow::Result<Vec<Judged>> {
         .map(|(name, text)| document(name, "", text, "en"));
     let mut all = vec![Judged {
         name: "cacm".to_owned(),
+        language: "en".to_owned(),
         documents: documents.collect(),
         queries: cacm,
     }];
-    let folder = data.join("ir");
-    let entries = std::fs::read_dir(&folder).with_context(|| format!("read {}", folder.display()))?;
-    let mut folders: Vec<_> = entries
+    let folders = [data.join("ir")].into_iter().chain(more.map(Path::to_owned));
+    for folder in folders {
+        let read = read_folder(&folder, &mut all);
+        read.with_context(|| format!("read {}", folder.display()))?;
+    }
+    Ok(all)
+}
+
+/// Adds the collections of a folder, without those that are known by name.
+fn read_folder(folder: &Path, all: &mut Vec<Judged>) -> anyhow::Result<()> {
+    let mut folders: Vec<_> = std::fs::read_dir(folder)?
         .map(|entry| Ok(entry?.path()))
         .collect::<std::io::Result<_>>()?;
     folders.sort();
-    for folder in folders
-        .iter()
-        .filter(|folder| folder.join("judged.tsv").is_file())
-    {
-        all.push(read(folder).with_context(|| format!("read {}", folder.display()))?);
+    for folder in folders {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let is_known = all.iter().any(|judged| judged.name == name);
+        if folder.join("judged.tsv").is_file() && !is_known {
+            all.push(read(&folder).with_context(|| format!("read {}", folder.display()))?);
+        }
     }
-    Ok(all)
+    Ok(())
 }
 
 fn read(folder: &Path) -> anyhow::Result<Judged> {
@@ -89,6 +122,7 @@ fn read(folder: &Path) -> anyhow::Result<Judged> {
         .into_owned();
     Ok(Judged {
         name,
+        language,
         documents,
         queries: Collection {
             abstracts: Vec::new(),
@@ -121,10 +155,8 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    pub(crate) fn new(documents: &[Document]) -> Plain {
-        let language = documents
-            .first()
-            .map_or("en", |document| document.language.as_str());
+    /// Returns the index of documents in a language.
+    pub(crate) fn new(language: &str, documents: &[Document]) -> Plain {
         let algorithm = match language {
             "de" => Algorithm::German,
             "es" => Algorithm::Spanish,
@@ -159,7 +191,7 @@ impl Plain {
     }
 
     /// Returns the names of the best documents for a query.
-    pub(crate) fn names(&self, query: &str) -> Vec<String> {
+    pub(crate) fn names(&self, query: &str, limit: usize) -> Vec<String> {
         let mean = self.lengths.iter().sum::<f64>() / self.lengths.len() as f64;
         let mut scores = BTreeMap::<usize, f64>::new();
         for word in self.words(query) {
@@ -175,7 +207,7 @@ impl Plain {
         }
         let mut best: Vec<(usize, f64)> = scores.into_iter().collect();
         best.sort_by(|one, other| other.1.total_cmp(&one.1));
-        best.truncate(DEPTH);
+        best.truncate(limit);
         best.into_iter()
             .map(|(number, _)| self.names[number].clone())
             .collect()

@@ -1,7 +1,7 @@
-//! Pages of crawls, and the anchor texts of links to them.
+//! Pages of crawls, and queries of users who know one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use extract::{Capture, Documents, Extracted, LinkScope};
@@ -18,14 +18,14 @@ pub(crate) const PARTS: u8 = 5;
 pub(crate) struct Crawls {
     /// The newest version of each page, by key, with all anchors of links to it.
     pages: Vec<Document>,
+    /// Anchors of links to exactly one page, in lower case.
     pub(crate) items: Vec<Item>,
-    pub(crate) files: usize,
+    pub(crate) files: Vec<PathBuf>,
 }
 
-/// An anchor, and the page it links to.
+/// A query, and the page that it means.
 pub(crate) struct Item {
-    /// In lower case.
-    pub(crate) anchor: String,
+    pub(crate) query: String,
     /// Key of the page.
     pub(crate) wanted: String,
 }
@@ -51,17 +51,17 @@ impl Crawls {
     /// Reads all WARC and ARC files of a folder.
     pub(crate) fn read(folder: &Path) -> anyhow::Result<Crawls> {
         let mut current = BTreeMap::<String, Capture>::new();
-        let mut files = 0;
+        let mut files = Vec::new();
         let entries = std::fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))?;
         let mut paths: Vec<_> = entries
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<Result<_, _>>()?;
         paths.sort();
         for path in paths {
-            let name = path.to_string_lossy();
+            let name = path.to_string_lossy().into_owned();
             if name.ends_with(".warc.gz") || name.ends_with(".arc.gz") {
                 read_file(&path, &mut current).with_context(|| format!("read {name}"))?;
-                files += 1;
+                files.push(path);
             }
         }
         let items = items(&current);
@@ -77,6 +77,32 @@ impl Crawls {
     /// Returns the number of pages.
     pub(crate) fn len(&self) -> usize {
         self.pages.len()
+    }
+
+    /// Returns the titles that exactly one page has.
+    pub(crate) fn titles(&self) -> Vec<Item> {
+        let mut pages = BTreeMap::<&str, Vec<&Document>>::new();
+        for page in self.pages.iter().filter(|page| !page.title.is_empty()) {
+            pages.entry(&page.title).or_default().push(page);
+        }
+        let item = |(title, pages): (&str, Vec<&Document>)| match pages[..] {
+            [page] => Some(Item {
+                query: title.to_owned(),
+                wanted: page.url_key.clone(),
+            }),
+            _ => None,
+        };
+        pages.into_iter().filter_map(item).collect()
+    }
+
+    /// Returns the names of the hosts whose home page was captured.
+    pub(crate) fn hosts(&self) -> Vec<Item> {
+        let home_pages = self.pages.iter().filter(|page| page.url_key.ends_with(")/"));
+        let item = |page: &Document| Item {
+            query: page.host.clone(),
+            wanted: page.url_key.clone(),
+        };
+        home_pages.map(item).collect()
     }
 
     /// Returns the pages, without the anchors of a part.
@@ -143,9 +169,9 @@ fn items(current: &BTreeMap<String, Capture>) -> Vec<Item> {
     let named = meant
         .into_iter()
         .filter(|(anchor, _)| anchor.contains(char::is_alphabetic));
-    let item = |(anchor, page): (String, Option<&str>)| {
+    let item = |(query, page): (String, Option<&str>)| {
         let wanted = page?.to_owned();
-        Some(Item { anchor, wanted })
+        Some(Item { query, wanted })
     };
     named.filter_map(item).collect()
 }

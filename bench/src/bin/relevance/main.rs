@@ -1,30 +1,28 @@
-//! Ranking quality: judged queries as users type them, compared with plain BM25, and searches for
-//! pages by the anchor texts of links to them.
+//! Ranking quality as users get it, compared with plain BM25 of the same run.
 //!
-//! `cargo run --release -p bench --bin relevance -- [--data ../shared/data]` prints a table of
-//! collections, and one of the parts of the ranking. Each row of the latter uses one more part than
-//! the row before it. A known item is a page of a crawl
-//! that another of its pages links to: the query is the anchor's text, and the page should come
-//! first. When anchors are searched, the query's own anchor must not be among them. So anchors are
-//! divided into five parts, and the queries of a part are sent to an index without the anchors of
-//! this part. The last row searches all anchors: users who search with the exact words of a link
-//! get these results.
+//! `cargo run --release -p bench --bin relevance -- [--data ../shared/data] [--collections DIR]`
+//! loads each judged collection into an archive of its own, as web pages, serves it, and asks
+//! `/api/v1/search` the queries as they are written, with default settings. The same is done with
+//! all crawls together, and with queries of users who know the page: the words of a link to it, its
+//! title, the name of its host. `--parts` prints another table instead, of the parts of the
+//! ranking.
 
 use std::path::{Path, PathBuf};
 
-use access::AccessFilter;
 use anyhow::ensure;
 use clap::Parser;
-use search::{Change, Document, Query, Ranking, SearchIndex, Settings};
 
 #[path = "../../../../crates/search/src/cacm/collection.rs"]
 mod collection;
 mod judged;
 mod known_items;
+mod parts;
+mod served;
 
 use collection::{DEPTH, Quality};
 use judged::{Judged, Plain};
-use known_items::{Crawls, Found, PARTS, part_of};
+use known_items::{Crawls, Found, Item};
+use served::Served;
 
 /// Measures relevance.
 #[derive(Debug, Parser)]
@@ -37,116 +35,15 @@ struct Args {
         default_value = "../shared/data"
     )]
     data: PathBuf,
-}
-
-/// A row of the table: the fields to search, and how.
-struct Row {
-    name: &'static str,
-    title: bool,
-    url: bool,
-    /// Languages enable stems and function words.
-    language: bool,
-    near: bool,
-    anchors: Anchors,
-}
-
-/// Which anchor texts of the crawls are searched.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Anchors {
-    None,
-    /// All except the query and others of its part.
-    Others,
-    All,
-}
-
-const ROWS: [Row; 7] = [
-    Row {
-        name: "text only, words without diacritics",
-        title: false,
-        url: false,
-        language: false,
-        near: false,
-        anchors: Anchors::None,
-    },
-    Row {
-        name: "+ title, with weight three",
-        title: true,
-        url: false,
-        language: false,
-        near: false,
-        anchors: Anchors::None,
-    },
-    Row {
-        name: "+ words of the URL and host",
-        title: true,
-        url: true,
-        language: false,
-        near: false,
-        anchors: Anchors::None,
-    },
-    Row {
-        name: "+ stems and stop words by language",
-        title: true,
-        url: true,
-        language: true,
-        near: false,
-        anchors: Anchors::None,
-    },
-    Row {
-        name: "+ proximity",
-        title: true,
-        url: true,
-        language: true,
-        near: true,
-        anchors: Anchors::None,
-    },
-    Row {
-        name: "+ anchor texts of links from other pages",
-        title: true,
-        url: true,
-        language: true,
-        near: true,
-        anchors: Anchors::Others,
-    },
-    Row {
-        name: "+ the anchor of the query's link",
-        title: true,
-        url: true,
-        language: true,
-        near: true,
-        anchors: Anchors::All,
-    },
-];
-
-/// The ranking that users get.
-const ALL_PARTS: Row = Row {
-    name: "all parts",
-    title: true,
-    url: true,
-    language: true,
-    near: true,
-    anchors: Anchors::All,
-};
-
-impl Row {
-    /// Returns a page with the fields that this row uses.
-    fn page(&self, page: &Document) -> Document {
-        let kept = |keep: bool, text: &String| if keep { text.clone() } else { String::new() };
-        Document {
-            title: kept(self.title, &page.title),
-            url: kept(self.url, &page.url),
-            language: kept(self.language, &page.language),
-            ..page.clone()
-        }
-    }
-
-    fn ranking(&self) -> Ranking {
-        Ranking {
-            stems: self.language,
-            near: self.near,
-            anchors: self.anchors != Anchors::None,
-        }
-    }
+    /// Folder of more judged collections, one in each folder
+    #[arg(long, value_name = "DIR", env = "WEFT_COLLECTIONS")]
+    collections: Option<PathBuf>,
+    /// Measure the parts of the ranking instead, without a server
+    #[arg(long)]
+    parts: bool,
+    /// The program to measure [default: next to this one]
+    #[arg(long, value_name = "FILE", env = "WEFT")]
+    weft: Option<PathBuf>,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -155,40 +52,27 @@ fn main() -> anyhow::Result<()> {
         println!("{} is missing: relevance is not measured", args.data.display());
         return Ok(());
     }
-    let collections = judged::read_all(&args.data)?;
-    print_collections(&collections)?;
+    let collections = judged::read_all(&args.data, args.collections.as_deref())?;
     let crawls = Crawls::read(&args.data.join("crawls"))?;
     ensure!(!crawls.items.is_empty(), "no crawl has links between its pages");
-    println!(
-        "\n{} known items among {} pages of {} crawls",
-        crawls.items.len(),
-        crawls.len(),
-        crawls.files
-    );
-    println!("| ranking | CACM MAP | CACM P30 | known items: MRR | first | in top ten |");
-    println!("|---|---|---|---|---|---|");
-    for row in &ROWS {
-        let quality = measure(row, &collections[0])?.0;
-        let found = measure_crawls(row, &crawls)?;
-        println!(
-            "| {} | {:.4} | {:.4} | {:.3} | {:.1} % | {:.1} % |",
-            row.name, quality.map, quality.p30, found.mrr, found.first, found.among_ten
-        );
+    if args.parts {
+        return parts::print(&collections[0], &crawls);
     }
-    println!("| Anserini, BM25 (published) | 0.3123 | 0.1942 | | | |");
-    Ok(())
+    let weft = bench::program::weft(args.weft.as_ref())?;
+    print_collections(&weft, &collections)?;
+    print_known_items(&weft, &crawls)
 }
 
 /// Prints a row for each collection: plain BM25, and queries as users type them.
-fn print_collections(collections: &[Judged]) -> anyhow::Result<()> {
+fn print_collections(weft: &Path, collections: &[Judged]) -> anyhow::Result<()> {
     println!(
         "| collection | documents | queries | plain BM25: MAP | P30 | as typed: MAP | P30 | ratio of MAP | without a result |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for judged in collections {
-        let plain = Plain::new(&judged.documents);
-        let plain = judged.queries.measure(|text| plain.names(text));
-        let (typed, without) = measure(&ALL_PARTS, judged)?;
+        let plain = Plain::new(&judged.language, &judged.documents);
+        let plain = judged.measure(|text| Ok(plain.names(text, DEPTH)))?;
+        let (typed, without) = measure(weft, judged)?;
         println!(
             "| {} | {} | {} | {:.4} | {:.4} | {:.4} | {:.4} | {:.3} | {without} |",
             judged.name,
@@ -205,68 +89,57 @@ fn print_collections(collections: &[Judged]) -> anyhow::Result<()> {
 }
 
 /// Measures the answers to the queries of a collection, and counts those without a result.
-fn measure(row: &Row, judged: &Judged) -> anyhow::Result<(Quality, usize)> {
-    let indexed = Indexed::new(row, &judged.documents)?;
-    let (mut without, mut failed) = (0, None);
-    let quality = judged.queries.measure(|text| {
-        let keys = indexed.keys(text, DEPTH, row.ranking());
-        let keys = keys.unwrap_or_else(|error| {
-            failed = Some(error);
-            Vec::new()
-        });
-        without += usize::from(keys.is_empty());
-        keys
-    });
-    match failed {
-        Some(error) => Err(error),
-        None => Ok((quality, without)),
-    }
+fn measure(weft: &Path, judged: &Judged) -> anyhow::Result<(Quality, usize)> {
+    let served = Served::documents(weft, &judged.documents)?;
+    let mut without = 0;
+    let quality = judged.measure(|text| {
+        let names = served.names(text, &judged.documents, DEPTH)?;
+        without += usize::from(names.is_empty());
+        Ok(names)
+    })?;
+    Ok((quality, without))
 }
 
-fn measure_crawls(row: &Row, crawls: &Crawls) -> anyhow::Result<Found> {
-    let mut ranks = Vec::with_capacity(crawls.items.len());
-    let parts: Vec<Option<u8>> = match row.anchors {
-        Anchors::Others => (0..PARTS).map(Some).collect(),
-        _ => vec![None],
+/// Prints a row for each way to ask for a page that one knows.
+fn print_known_items(weft: &Path, crawls: &Crawls) -> anyhow::Result<()> {
+    println!("\n{} pages of {} crawls", crawls.len(), crawls.files.len());
+    println!(
+        "| known items by | queries | plain BM25: MRR | first | in top ten | as typed: MRR | first | in top ten |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let served = Served::files(weft, &crawls.files)?;
+    let plain = Plain::new("en", &crawls.pages_without(None));
+    let (titles, hosts) = (crawls.titles(), crawls.hosts());
+    for (name, items) in [
+        ("the words of a link to the page", &crawls.items),
+        ("the title", &titles),
+        ("the name of the host", &hosts),
+    ] {
+        let by_bm25 = found(items, |query| Ok(plain.names(query, known_items::DEPTH)))?;
+        let typed = found(items, |query| served.keys(query, known_items::DEPTH))?;
+        println!(
+            "| {name} | {} | {} | {} |",
+            items.len(),
+            cells(&by_bm25),
+            cells(&typed)
+        );
+    }
+    Ok(())
+}
+
+/// Measures how well a search finds the items.
+fn found(items: &[Item], search: impl Fn(&str) -> anyhow::Result<Vec<String>>) -> anyhow::Result<Found> {
+    let rank = |item: &Item| {
+        let keys = search(&item.query)?;
+        Ok(keys.iter().position(|key| *key == item.wanted))
     };
-    for part in parts {
-        let indexed = Indexed::new(row, &crawls.pages_without(part))?;
-        let is_of_part = |anchor: &str| part.is_none_or(|part| part_of(anchor) == part);
-        for item in crawls.items.iter().filter(|item| is_of_part(&item.anchor)) {
-            let keys = indexed.keys(&item.anchor, known_items::DEPTH, row.ranking())?;
-            ranks.push(keys.iter().position(|key| *key == item.wanted));
-        }
-    }
-    Ok(Found::of(&ranks))
+    let ranks: anyhow::Result<Vec<_>> = items.iter().map(rank).collect();
+    Ok(Found::of(&ranks?))
 }
 
-/// An index in a temporary folder.
-struct Indexed {
-    index: SearchIndex,
-    _dir: tempfile::TempDir,
-}
-
-impl Indexed {
-    fn new(row: &Row, pages: &[Document]) -> anyhow::Result<Indexed> {
-        let dir = tempfile::tempdir()?;
-        let index = SearchIndex::open(Path::new(dir.path()), Settings::default())?;
-        let inserts = pages.iter().map(|page| Change::Insert(Box::new(row.page(page))));
-        index.apply(1, inserts)?;
-        index.flush()?;
-        Ok(Indexed { index, _dir: dir })
-    }
-
-    /// Returns the keys of the best results.
-    fn keys(&self, text: &str, limit: usize, ranking: Ranking) -> anyhow::Result<Vec<String>> {
-        let query = Query {
-            text: text.to_owned(),
-            limit,
-            ranking,
-            ..Query::default()
-        };
-        let results = self
-            .index
-            .search(&query, &AccessFilter::everything(), &|_| None)?;
-        Ok(results.hits.into_iter().map(|hit| hit.url_key).collect())
-    }
+fn cells(found: &Found) -> String {
+    format!(
+        "{:.3} | {:.1} % | {:.1} %",
+        found.mrr, found.first, found.among_ten
+    )
 }

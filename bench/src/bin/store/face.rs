@@ -20,10 +20,18 @@ use crate::{Shape, Took};
 pub(crate) async fn measure(weft: &Path, dir: &Path, content: &Bytes, shape: Shape) -> anyhow::Result<Took> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let server = StoreServer::start(weft, dir, port)?;
-    let process = server.id();
     let client = client(&format!("http://127.0.0.1:{port}"), "bench")?;
     make_bucket(&client).await?;
+    put_and_get(&client, server.id(), content, shape).await
+}
 
+/// Puts and gets every object in the client's bucket. CPU time is that of the server's process.
+pub(crate) async fn put_and_get(
+    client: &AmazonS3,
+    process: u32,
+    content: &Bytes,
+    shape: Shape,
+) -> anyhow::Result<Took> {
     let cpu = process::cpu_seconds(process)?;
     let started = Instant::now();
     let puts = stream::iter(0..shape.objects)

@@ -1,7 +1,7 @@
 //! Puts and gets on one machine with two volumes, compared with a plain program that gives the same
-//! guarantees, and with the bare disk.
+//! guarantees, with the bare disk, and with MinIO.
 //!
-//! `cargo run --release -p bench --bin store` puts and gets objects of 4 KB, 1 MB and 64 MB in four
+//! `cargo run --release -p bench --bin store` puts and gets objects of 4 KB, 1 MB and 64 MB in five
 //! ways, in turn for some rounds. It prints medians and ratios, and then the CPU time per megabyte
 //! of each step:
 //!
@@ -9,7 +9,9 @@
 //! - *plain*: MD5, SHA-256 and BLAKE3 of each object, and two copies, each synced, renamed and its
 //!   directory synced: the minimum for the guarantees of a put;
 //! - *store*: `Store::put` and `Store::get`, in this process;
-//! - *face*: the same through the S3 server of `weft store serve` on loopback.
+//! - *face*: the same through the S3 server of `weft store serve` on loopback;
+//! - *minio*: the same requests to `minio server` with one folder, which keeps one copy. It is not
+//!   measured if there is no `minio`.
 //!
 //! Gets come from the page cache in all ways, so they measure the program, not the disk.
 
@@ -19,6 +21,7 @@ use anyhow::Context;
 use clap::Parser;
 
 mod face;
+mod minio;
 mod ours;
 mod plain;
 mod report;
@@ -36,6 +39,9 @@ struct Args {
     /// The program to measure [default: next to this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
+    /// MinIO, for comparison
+    #[arg(long, value_name = "FILE", env = "MINIO", default_value = "minio")]
+    minio: PathBuf,
     /// Folder for the volumes, on the disk to measure [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -68,10 +74,14 @@ fn main() -> anyhow::Result<()> {
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
     std::fs::create_dir_all(&dir).with_context(|| format!("create {}", dir.display()))?;
     let runtime = tokio::runtime::Runtime::new()?;
+    let minio = minio::is_there(&args.minio).then_some(args.minio.as_path());
+    if minio.is_none() {
+        println!("MinIO: not measured: {} cannot be run", args.minio.display());
+    }
     for shape in shapes(args.bytes) {
         let mut rounds = Vec::new();
         for round in 0..args.rounds.max(1) {
-            rounds.push(measure(&runtime, &weft, &dir, shape, round)?);
+            rounds.push(measure(&runtime, (weft.as_path(), minio), &dir, shape, round)?);
         }
         report::print(shape, &rounds);
     }
@@ -93,10 +103,10 @@ fn shapes(bytes: u64) -> [Shape; 3] {
     ]
 }
 
-/// Measures the four ways one after the other, each in a new folder that is removed afterwards.
+/// Measures all ways one after the other, each in a new folder that is removed afterwards.
 fn measure(
     runtime: &tokio::runtime::Runtime,
-    weft: &Path,
+    (weft, minio): (&Path, Option<&Path>),
     dir: &Path,
     shape: Shape,
     round: usize,
@@ -119,10 +129,20 @@ fn measure(
     let volumes = folder("face")?;
     let face = runtime.block_on(face::measure(weft, &volumes, &content, shape))?;
     std::fs::remove_dir_all(&volumes)?;
+    let minio = match minio {
+        None => None,
+        Some(minio) => {
+            let data = folder("minio")?;
+            let took = runtime.block_on(minio::measure(minio, &data, &content, shape))?;
+            std::fs::remove_dir_all(&data)?;
+            Some(took)
+        }
+    };
     Ok(report::Round {
         raw_seconds,
         plain,
         store,
         face,
+        minio,
     })
 }

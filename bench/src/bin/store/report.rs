@@ -2,12 +2,14 @@
 
 use crate::{Shape, Took};
 
-/// One round of the four ways.
+/// One round of all ways.
 pub(crate) struct Round {
     pub(crate) raw_seconds: f64,
     pub(crate) plain: Took,
     pub(crate) store: Took,
     pub(crate) face: Took,
+    /// Only if MinIO is installed.
+    pub(crate) minio: Option<Took>,
 }
 
 /// Selects one of the ways in a round.
@@ -30,11 +32,14 @@ pub(crate) fn print(shape: Shape, rounds: &[Round]) {
     let raw = median(rounds, |round| round.raw_seconds);
     let plain = median(rounds, |round| round.plain.put_seconds);
     line("put raw", bytes, shape, raw, plain, raw, None);
-    let ways: [(&str, Way); 3] = [
+    let ways: [(&str, Way); 4] = [
         ("plain", |round| round.plain),
         ("store", |round| round.store),
         ("face", |round| round.face),
+        ("minio", |round| round.minio.unwrap_or_default()),
     ];
+    let has_minio = rounds.iter().all(|round| round.minio.is_some());
+    let ways = &ways[..if has_minio { 4 } else { 3 }];
     for (name, way) in ways {
         let seconds = median(rounds, |round| way(round).put_seconds);
         let cpu = median(rounds, |round| way(round).put_cpu_seconds);

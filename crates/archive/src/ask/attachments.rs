@@ -7,7 +7,7 @@
 use extract::{AttachmentKind, CaptureKind};
 use index::{CaptureRow, KeyRange, Snapshot};
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::key::UrlSpelling;
 use super::limit::CAPTURES_OF_KEY_MAX;
 use super::visible_snapshot::VisibleSnapshot;
@@ -28,7 +28,7 @@ const THUMBNAIL_APART_MS: i64 = 3_600_000;
 /// Limit of attachments read for one search result.
 const THUMBNAIL_ROWS_MAX: usize = 100;
 
-pub(super) fn attachments(basis: &Basis<'_>, question: &Attachments) -> Result<AttachmentsBody, AskError> {
+pub(super) fn attachments(basis: &LookUps<'_>, question: &Attachments) -> Result<AttachmentsBody, AskError> {
     let visible = basis.visible();
     let url_key = key::url_key(&question.url)?;
     let at = question.at.as_deref().map(time::check_ms).transpose()?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::{key, time};
 use crate::AskError;
 use crate::question::{Calendar, CalendarBody, CalendarDay, CalendarTime};
@@ -35,7 +35,7 @@ impl CaptureTime {
 }
 
 pub(super) fn calendar(
-    basis: &Basis<'_>,
+    basis: &LookUps<'_>,
     Calendar { url, around }: &Calendar,
 ) -> Result<CalendarBody, AskError> {
     let visible = basis.visible();

@@ -6,10 +6,10 @@
 
 use cdx::{Collapsing, FilterError, Filters, Order, Original, SkippedCounts};
 use format::file_name::{base_name, keep_base_name};
-use index::{CaptureRow, KeyRange, Snapshot};
+use index::{CaptureRow, KeyRange};
 use urlkey::url_ranges;
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::cdx_walk::{Walk, WalkPosition};
 use super::limit::clamp;
 use super::originals::Originals;
@@ -18,6 +18,7 @@ use crate::AskError;
 use crate::question::{
     CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType, ResolveRevisits,
 };
+use crate::views::Views;
 
 /// Limit of captures read for one answer.
 const LOOKED_AT_MAX: usize = 200_000;
@@ -28,7 +29,7 @@ const ALIASES_MAX: usize = 32;
 /// Limit of blocks in one answer.
 const BLOCKS_MAX: usize = 100;
 
-pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, AskError> {
+pub(super) fn cdx(basis: &LookUps<'_>, question: &CdxQuestion) -> Result<CdxBody, AskError> {
     let limit = clamp(question.limit);
     let times = time::Bounds::new(question.from.as_deref(), question.to.as_deref())?;
     let filters = Filters::new(&question.filters)?;
@@ -41,15 +42,15 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
         question.collapse_time,
         state.unwrap_or_default(),
     );
+    let visible = basis.visible();
     let mut ranges = ranges(question)?;
     if question.aliases {
         let collection = question.collection.as_deref();
         ranges = ranges
             .into_iter()
-            .map(|range| resolved(&basis.snapshot, range, collection))
+            .map(|range| resolved(visible.snapshot(), range, collection))
             .collect::<Result<_, AskError>>()?;
     }
-    let visible = basis.visible();
     let mut originals = Originals::of(&visible);
     // A key names no spelling. An alias has no captures of its own spelling, so all captures of its
     // target are equal in this respect.
@@ -192,7 +193,7 @@ fn resolve(row: &mut CdxRow, original: Option<&CaptureRow>, base_names: bool) {
 }
 
 /// Finds where blocks of captures end, without reading the captures.
-pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<CdxBlocksBody, AskError> {
+pub(super) fn blocks(basis: &LookUps<'_>, question: &CdxBlocksQuestion) -> Result<CdxBlocksBody, AskError> {
     let rows = question.rows.clamp(1, LOOKED_AT_MAX);
     let ranges = ranges_of(&question.url, question.match_type)?;
     let after = cursor::decode::<WalkPosition>(question.after.as_deref())?;
@@ -241,12 +242,12 @@ fn ranges(question: &CdxQuestion) -> Result<Vec<KeyRange>, AskError> {
 }
 
 /// Follows aliases from the key of an exact range. Returns other ranges unchanged.
-fn resolved(snapshot: &Snapshot, range: KeyRange, collection: Option<&str>) -> Result<KeyRange, AskError> {
+fn resolved(views: &dyn Views, range: KeyRange, collection: Option<&str>) -> Result<KeyRange, AskError> {
     let KeyRange::Exact(mut url_key) = range else {
         return Ok(range);
     };
     for _ in 0..ALIASES_MAX {
-        let Some(target) = snapshot.alias_of(&url_key, collection)? else {
+        let Some(target) = views.alias_of(&url_key, collection)? else {
             break;
         };
         let target = key::url_key(&target)?;
@@ -290,8 +291,6 @@ fn ranges_of(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, AskError
 /// Converts a capture to a row with the fields of CDXJ.
 pub(super) fn row(capture: CaptureRow) -> CdxRow {
     CdxRow {
-        timestamp: format::date::digits(capture.fetch_time_ms),
-        fetch_time: format::date::iso(capture.fetch_time_ms),
         kind: capture.kind,
         url_key: capture.url_key,
         url: capture.url,
@@ -304,7 +303,7 @@ pub(super) fn row(capture: CaptureRow) -> CdxRow {
         filename: capture.input_name,
         collection: capture.collection,
         index_only: capture.index_only,
-        computed: None,
+        ..CdxRow::at(capture.fetch_time_ms)
     }
 }
 

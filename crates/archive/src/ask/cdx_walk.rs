@@ -5,13 +5,14 @@
 //! two walks away from that time, of which the nearer one advances.
 
 use cdx::Order;
-use index::{CaptureRow, Captures, KeyRange, Snapshot, SnapshotError};
+use index::{CaptureRow, KeyRange, Snapshot, SnapshotError};
 use serde::{Deserialize, Serialize};
 
 use super::key::UrlSpelling;
 use super::time;
 use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
+use crate::views::CaptureWalk;
 
 /// A place between two captures, from which a walk can continue. One is taken before each capture,
 /// and few become a cursor.
@@ -175,7 +176,7 @@ struct Reach<'s> {
 
 impl Reach<'_> {
     /// Returns the captures of a range after the row key `at`.
-    fn captures(self, range: KeyRange, reversed: bool, at: Option<&[u8]>) -> Captures {
+    fn captures(self, range: KeyRange, reversed: bool, at: Option<&[u8]>) -> Box<dyn CaptureWalk> {
         let snapshot = self.visible.snapshot();
         match (self.records_only, reversed) {
             (false, _) => snapshot.captures_and_lines(range, reversed, at),
@@ -194,7 +195,7 @@ pub(super) struct KeyOrder<'s> {
     reversed: bool,
     /// The range that `captures` reads; `ranges.len()` after the end.
     index: usize,
-    captures: Option<Captures>,
+    captures: Option<Box<dyn CaptureWalk>>,
     /// Row key of the last capture returned from this range; empty before the first.
     at: Vec<u8>,
 }
@@ -221,7 +222,7 @@ impl<'s> KeyOrder<'s> {
     }
 
     /// Returns the captures of the range `index` after a row key.
-    fn captures_from(&self, at: Option<&[u8]>) -> Option<Captures> {
+    fn captures_from(&self, at: Option<&[u8]>) -> Option<Box<dyn CaptureWalk>> {
         let last = self.ranges.len().checked_sub(1 + self.index);
         let wanted = if self.reversed { last } else { Some(self.index) };
         let range = wanted.and_then(|n| self.ranges.get(n)).cloned();
@@ -274,7 +275,10 @@ impl<'s> KeyOrder<'s> {
         let Some(edge) = edge else {
             return self.enter_next();
         };
-        let here = self.captures.as_ref().map_or(&[][..], Captures::cursor);
+        let here = self
+            .captures
+            .as_ref()
+            .map_or(&[][..], |captures| captures.cursor());
         // A hidden range of one key ends where the rows of this key begin, so these rows are
         // skipped one by one.
         let is_ahead = self.reversed == (edge.as_slice() < here);
@@ -326,7 +330,7 @@ pub(super) struct NearestFirst<'s> {
 /// A walk away from the time, nearest captures first.
 struct Side<'s> {
     visible: &'s VisibleSnapshot<'s>,
-    captures: Captures,
+    captures: Box<dyn CaptureWalk>,
     ahead: Option<CaptureRow>,
     /// Row key of `ahead`.
     ahead_at: Vec<u8>,
@@ -337,7 +341,7 @@ struct Side<'s> {
 impl<'s> Side<'s> {
     fn new(
         visible: &'s VisibleSnapshot<'s>,
-        captures: Captures,
+        captures: Box<dyn CaptureWalk>,
         at: Vec<u8>,
     ) -> Result<Side<'s>, SnapshotError> {
         let mut side = Side {

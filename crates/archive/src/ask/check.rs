@@ -4,11 +4,12 @@ use std::io::ErrorKind;
 
 use facts::FactsError;
 use index::{DumpError, Fingerprints, Snapshot, SnapshotError};
-use search::ExpectedDocuments;
+use search::{ExpectedDocuments, SearchIndex};
 
 use super::basis::Basis;
 use crate::AskError;
-use crate::open_archive::OpenArchive;
+use crate::feed::images;
+use crate::open_archive::{OpenArchive, remake_advice};
 use crate::question::{Check, CheckBody, DamageRow, FingerprintRow};
 use crate::recounting::Recounting;
 
@@ -53,7 +54,7 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
         check_search(open, snapshot, &mut body);
     } else {
         body.notes
-            .push("the search index was not checked, because the index is damaged".to_owned());
+            .push("search was not checked, because the index is damaged".to_owned());
     }
     Ok(body)
 }
@@ -128,20 +129,10 @@ fn check_facts(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {
     }
 }
 
+/// Checks the search index and the index of images.
 fn check_search(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {
-    // If this fails, the search index stays behind, which is reported below.
+    // If this fails, an index stays behind, which is reported below.
     let _ = open.freshen_search();
-    let (covered, epoch) = (open.search.covered_epoch(), snapshot.epoch().0);
-    if covered != epoch {
-        let why = open
-            .search_failure()
-            .map(|why| format!(" ({why})"))
-            .unwrap_or_default();
-        body.notes.push(format!(
-            "the search index was not checked: it covers epoch {covered} of {epoch}{why}"
-        ));
-        return;
-    }
     let held = snapshot.version_keys().map(|key| {
         let (url_key, current) = key?;
         let (_, past) = snapshot.history(&url_key)?;
@@ -151,15 +142,59 @@ fn check_search(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {
             past: past.into_iter().map(|past| past.since_ms).collect(),
         })
     });
-    match open.search.check::<SnapshotError>(held) {
+    let part = Part {
+        name: "search index",
+        index: &open.search,
+        folder: open.search_folder(),
+        failure: open.search_failure(),
+    };
+    check_part(&part, snapshot, held, body);
+    let shown = snapshot.version_keys().map(|key| {
+        let (url_key, _) = key?;
+        images::expected_documents(snapshot, url_key)
+    });
+    let part = Part {
+        name: "index of images",
+        index: &open.images,
+        folder: open.images_folder(),
+        failure: None,
+    };
+    check_part(&part, snapshot, shown, body);
+}
+
+/// A search index to check.
+struct Part<'a> {
+    name: &'static str,
+    index: &'a SearchIndex,
+    folder: String,
+    /// Why it is behind, if that is known.
+    failure: Option<String>,
+}
+
+/// Compares a search index with the documents that it must have.
+fn check_part(
+    part: &Part<'_>,
+    snapshot: &Snapshot,
+    expected: impl Iterator<Item = Result<ExpectedDocuments, SnapshotError>>,
+    body: &mut CheckBody,
+) {
+    let name = part.name;
+    let (covered, epoch) = (part.index.covered_epoch(), snapshot.epoch().0);
+    if covered != epoch {
+        let why = part.failure.as_ref().map(|why| format!(" ({why})"));
+        body.notes.push(format!(
+            "the {name} was not checked: it covers epoch {covered} of {epoch}{}",
+            why.unwrap_or_default()
+        ));
+        return;
+    }
+    match part.index.check(expected) {
         Ok(wrong) if wrong.is_empty() => {}
         Ok(wrong) => body.damages.push(DamageRow {
-            part: "search index".to_owned(),
+            part: name.to_owned(),
             found: wrong.join("; "),
-            advice: open.remake_search(),
+            advice: remake_advice(&part.folder),
         }),
-        Err(error) => body
-            .notes
-            .push(format!("the search index was not checked: {error}")),
+        Err(error) => body.notes.push(format!("the {name} was not checked: {error}")),
     }
 }

@@ -4,7 +4,7 @@
 use extract::CaptureKind;
 use index::CaptureRow;
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::capture_at::{captures, is_of_page};
 use super::key::UrlSpelling;
 use super::record::original;
@@ -28,7 +28,7 @@ pub(super) fn is_without_content(capture: &CaptureRow, original: Option<&Capture
 /// Returns the capture of the same URL as `capture` that has content and is nearest to `at`, or to
 /// the time of `capture`. Failures and responses to methods other than GET do not count.
 pub(super) fn nearest_with_content(
-    basis: &Basis<'_>,
+    basis: &LookUps<'_>,
     visible: &VisibleSnapshot<'_>,
     capture: &CaptureRow,
     at: Option<&str>,

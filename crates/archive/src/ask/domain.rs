@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::limit::{clamp, page_of};
 use super::visible_snapshot::VisibleSnapshot;
 use super::{cursor, key};
@@ -21,7 +21,7 @@ const LINKING_MAX: usize = 50;
 /// A place in a ranking: rank, external in-links, in-links, key.
 type Position = (u64, u64, u64, String);
 
-pub(super) fn domain(basis: &Basis<'_>, question: &Domain) -> Result<DomainBody, AskError> {
+pub(super) fn domain(basis: &LookUps<'_>, question: &Domain) -> Result<DomainBody, AskError> {
     let visible = &basis.visible();
     let name = registered(&question.name)?;
     let row = visible.domain(&name)?;
@@ -59,8 +59,9 @@ fn linking_domains(
 ) -> Result<(Vec<LinkingDomain>, u64), AskError> {
     let mut counts: HashMap<String, u64> = HashMap::new();
     for row in ranked {
-        for link in visible.inlinks(&row.url_key, None, INLINKS_OF_EACH)? {
-            let domain = urlkey::domain_of_key(&link.source_key).to_string();
+        // The links themselves are not read: the keys of their pages are enough.
+        for source in visible.sources(&row.url_key, INLINKS_OF_EACH)? {
+            let domain = urlkey::domain_of_key(&source).to_string();
             if domain != name {
                 *counts.entry(domain).or_default() += 1;
             }
@@ -75,7 +76,7 @@ fn linking_domains(
     Ok((domains, links_read))
 }
 
-pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError> {
+pub(super) fn top(basis: &LookUps<'_>, question: &Top) -> Result<TopBody, AskError> {
     let visible = &basis.visible();
     let after: Option<Position> = cursor::decode(question.after.as_deref())?;
     let limit = clamp(question.limit);

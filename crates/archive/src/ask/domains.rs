@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use index::SnapshotError;
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::cursor;
 use super::limit::{clamp, page_of};
 use super::visible_snapshot::VisibleSnapshot;
@@ -19,7 +19,7 @@ use crate::question::{DomainOrder, DomainRow, Domains, DomainsBody};
 /// A row's place in an order by count: the highest count first, then by name.
 type Position = (Reverse<u64>, String);
 
-pub(super) fn domains(basis: &Basis<'_>, question: &Domains) -> Result<DomainsBody, AskError> {
+pub(super) fn domains(basis: &LookUps<'_>, question: &Domains) -> Result<DomainsBody, AskError> {
     let (visible, after) = (&basis.visible(), question.after.as_deref());
     let limit = clamp(question.limit);
     let (rows, next) = match question.order {

@@ -10,22 +10,21 @@ use super::basis::Basis;
 use super::ledger::is_named;
 use crate::AskError;
 use crate::crash;
-use crate::load::forget_input;
+use crate::load::forget_inputs;
 use crate::open_archive::OpenArchive;
 use crate::question::{Forget, ForgottenBody};
 
-/// Removes the inputs with one of these names. If any name has no removable input, nothing is
-/// removed.
+/// Removes the inputs with one of these names in one epoch. If any name has no removable input,
+/// nothing is removed.
 pub(super) fn forget(basis: &Basis<'_>, question: &Forget) -> Result<ForgottenBody, AskError> {
     let (open, names) = (basis.open, &question.inputs);
     open.writable()?;
     // No load may run meanwhile, because it might be reading one of these inputs.
     open.jobs.while_idle(|| {
         let found = found(open, names)?;
-        for (id, _) in &found {
-            forget_input(open, *id).map_err(AskError::internal)?;
-            crash::point("forget.before_next");
-        }
+        let ids: Vec<InputId> = found.iter().map(|(id, _)| *id).collect();
+        forget_inputs(open, &ids).map_err(AskError::internal)?;
+        crash::point("forget.before_search");
         open.catch_up_search().map_err(AskError::internal)?;
         let sum = |count: fn(&LedgerRow) -> u64| found.iter().map(|(_, entry)| count(entry)).sum();
         Ok(ForgottenBody {

@@ -24,7 +24,7 @@ pub(super) fn part(basis: &Basis<'_>, question: &GraphPart) -> Result<GraphPartB
     let visible = basis.visible();
     let window = Window::of(question.from.as_deref(), question.to.as_deref())?;
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
-    let mut walk = visible.snapshot().linking(after.as_deref());
+    let mut walk = basis.snapshot.linking(after.as_deref());
     let mut counted = Counted::new(question.by);
     let (mut pages, mut links, mut last) = (0, 0, None);
     while pages < PAGES_MAX && links < LINKS_MAX {

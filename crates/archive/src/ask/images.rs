@@ -11,7 +11,7 @@ use super::search::{damaged, found};
 use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
 use crate::feed::images;
-use crate::question::{ImageCapture, ImageHit, ImagePage, ImagesBody, ImagesQuestion};
+use crate::question::{ImageCapture, ImageHit, ImagePage, ImagesBody, ImagesQuestion, SearchSummary};
 
 /// Number of hexadecimal digits of a hash.
 const HASH_DIGITS: usize = 16;
@@ -35,16 +35,11 @@ pub(super) fn images(basis: &Basis<'_>, question: &ImagesQuestion) -> Result<Ima
             )
         }
     };
+    let summary = SearchSummary::of(&question.query, &results);
     let hits = results.hits.into_iter().map(|hit| hit_of(&visible, hit));
     Ok(ImagesBody {
-        query: question.query.clone(),
+        summary,
         hits: hits.collect::<Result<_, _>>()?,
-        understood: results.understood,
-        notes: results.notes,
-        total: results.total,
-        shown_total: results.shown_total,
-        search_epoch: results.epoch,
-        took_ms: results.took_ms,
         next: results.next,
     })
 }
@@ -68,7 +63,7 @@ fn looking_like(hash: &str, query: Query) -> Result<Query, AskError> {
 
 /// Runs a query on the index of images.
 fn matching(basis: &Basis<'_>, visible: &VisibleSnapshot<'_>, query: &Query) -> Result<Results, AskError> {
-    let Basis { open, filter, .. } = basis;
+    let (open, filter) = (basis.open, &basis.filter);
     let is_cursor = query.after.as_deref().is_none_or(search::is_cursor);
     if !is_cursor {
         return Err(AskError::bad_request(cursor::NO_CURSOR));
@@ -82,7 +77,7 @@ fn matching(basis: &Basis<'_>, visible: &VisibleSnapshot<'_>, query: &Query) -> 
             .map(|image| -> Arc<str> { Arc::from(images::words(image)) })
     };
     let found = open.images.search(query, filter, &words_of);
-    found.map_err(|error| damaged(open, &error))
+    found.map_err(|error| damaged(&open.images_folder(), &error))
 }
 
 /// Returns the result for an image on a page.
@@ -143,8 +138,7 @@ fn file_of(
             url: version.url,
             fetch_time: format::date::iso(version.fetch_time_ms),
             mime: version.mime,
-            hash: hash_of(facts),
-            ..ImageCapture::default()
+            ..described(facts)
         };
         return Ok(Some((capture, facts)));
     }
@@ -169,7 +163,7 @@ fn image_file(visible: &VisibleSnapshot<'_>, hit: Hit) -> Result<ImageHit, AskEr
             since: Some(format::date::iso(version.since_ms)),
             until: version.ended_ms().map(format::date::iso),
             mime: hit.mime,
-            hash: hash_of(facts),
+            ..described(facts)
         }),
         url: hit.url,
         score: hit.score,
@@ -177,6 +171,15 @@ fn image_file(visible: &VisibleSnapshot<'_>, hit: Hit) -> Result<ImageHit, AskEr
     })
 }
 
-fn hash_of(facts: Option<ImageFacts>) -> Option<String> {
-    facts?.hash.map(|hash| format!("{hash:016x}"))
+/// Returns what is known of a file from its bytes.
+fn described(facts: Option<ImageFacts>) -> ImageCapture {
+    let exif = facts.and_then(|facts| facts.exif);
+    ImageCapture {
+        hash: facts
+            .and_then(|facts| facts.hash)
+            .map(|hash| format!("{hash:016x}")),
+        exif_time: exif.and_then(|exif| exif.time_text()),
+        exif_location: exif.and_then(|exif| exif.location_text()),
+        ..ImageCapture::default()
+    }
 }

@@ -1,15 +1,13 @@
 //! Inputs, and the parts of them that could not be used.
 
 use format::file_name::base_name;
-use index::{InputId, InputState, QuarantineEntry};
+use index::{InputId, QuarantineEntry};
 
 use super::basis::Basis;
 use super::cursor;
 use super::limit::{clamp, page_of};
 use crate::AskError;
-use crate::question::{
-    Ledger, LedgerBody, LedgerRow, LedgerState, Quarantine, QuarantineBody, QuarantineRow,
-};
+use crate::question::{Ledger, LedgerBody, LedgerRow, Quarantine, QuarantineBody, QuarantineRow};
 
 /// Returns rows sorted by name, then digest. With `state`, only inputs in that state; with `input`,
 /// only those with that name.
@@ -29,7 +27,7 @@ pub(super) fn ledger(basis: &Basis<'_>, question: &Ledger) -> Result<LedgerBody,
         }
     };
     entries.retain(|entry| {
-        let is_wanted = state.is_none_or(|state| is_in(entry, state));
+        let is_wanted = state.is_none_or(|state| state.includes(entry));
         let goes_by_it = input.is_none_or(|name| goes_by(entry, name));
         is_wanted && goes_by_it && after.as_ref().is_none_or(|after| place(entry) > *after)
     });
@@ -42,18 +40,6 @@ pub(super) fn ledger(basis: &Basis<'_>, question: &Ledger) -> Result<LedgerBody,
         rows: rows.collect(),
         next,
     })
-}
-
-fn is_in(entry: &LedgerRow, state: LedgerState) -> bool {
-    match state {
-        LedgerState::Pending => entry.state == InputState::Pending,
-        LedgerState::Loading => entry.state == InputState::Loading,
-        LedgerState::Done => entry.state == InputState::Done,
-        LedgerState::Failed => matches!(entry.state, InputState::Failed { .. }),
-        LedgerState::Cut => !entry.cut.is_empty(),
-        LedgerState::TakenDown => entry.state == InputState::TakenDown,
-        LedgerState::Missing => !entry.missing.is_empty(),
-    }
 }
 
 /// Returns whether an input has this name, location or digest, or its name ends in this part.

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 use urlkey::domain_of_key;
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::links::inlinks;
 use crate::AskError;
 use crate::question::{Inlinks, LinkCountRow, LinkCounts, LinkCountsBody, LinkGrouping, LinkRow};
@@ -17,8 +17,8 @@ const COUNTED_MAX: usize = 10_000;
 /// Length of `2014-01` in `2014-01-26T20:06:24.000Z`.
 const MONTH_BYTES: usize = 7;
 
-pub(super) fn link_counts(basis: &Basis<'_>, question: &LinkCounts) -> Result<LinkCountsBody, AskError> {
-    let part = inlinks(
+pub(super) fn link_counts(basis: &LookUps<'_>, question: &LinkCounts) -> Result<LinkCountsBody, AskError> {
+    let mut part = inlinks(
         basis,
         &Inlinks {
             limit: COUNTED_MAX,
@@ -34,11 +34,14 @@ pub(super) fn link_counts(basis: &Basis<'_>, question: &LinkCounts) -> Result<Li
     let mut rows: Vec<LinkCountRow> = groups.into_iter().map(named).collect();
     LinkCountRow::sort(&mut rows);
     let is_whole = question.links.after.is_none() && part.next.is_none();
+    let links = part.rows.len() as u64;
+    part.rows.truncate(question.first_links);
     Ok(LinkCountsBody {
         total: is_whole.then_some(rows.len() as u64),
         rows,
-        links: part.rows.len() as u64,
+        links,
         next: part.next,
+        first_links: part.rows,
     })
 }
 

@@ -3,7 +3,7 @@
 use index::{PageRow, SnapshotError, VersionLink, When};
 use urlkey::{KeyRange, MatchType, domain_ranges, url_ranges};
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::limit::{LINKS_LOOKED_AT_MAX, clamp, page_of};
 use super::visible_snapshot::VisibleSnapshot;
 use super::{cursor, key, time};
@@ -13,7 +13,7 @@ use crate::question::{Inlinks, LinkFilter, LinkRow, LinkVersion, LinksBody, Outl
 /// Number of links read at a time in a selection.
 const LINKS: usize = 1000;
 
-pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
+pub(super) fn inlinks(basis: &LookUps<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
     let visible = basis.visible();
     let is_one_time = question.at.is_none() && !question.ever;
     if question.match_type != MatchType::Exact {
@@ -278,7 +278,7 @@ fn source_ranges(text: &str) -> Result<Vec<KeyRange>, AskError> {
     domain_ranges(host).map_err(|error| no_domain(&error))
 }
 
-pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBody, AskError> {
+pub(super) fn outlinks(basis: &LookUps<'_>, question: &Outlinks) -> Result<LinksBody, AskError> {
     let visible = basis.visible();
     let url_key = key::url_key(&question.url)?;
     let after: Option<String> = cursor::decode(question.after.as_deref())?;

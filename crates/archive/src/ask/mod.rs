@@ -44,6 +44,7 @@ mod referred;
 mod report;
 mod rights;
 mod search;
+mod served;
 mod sight;
 mod status;
 mod suggest;
@@ -63,6 +64,7 @@ use index::{DumpError, Snapshot, SnapshotError};
 use self::authorize::authorize;
 pub(crate) use self::authorize::refusal_text;
 use self::basis::Basis;
+pub(crate) use self::served::answer_from_tables;
 use crate::AskError;
 use crate::open_archive::OpenArchive;
 use crate::question::{Answer, Body, Dump, DumpRequest, Question, questions};
@@ -84,22 +86,17 @@ pub(crate) fn answer(
     // ends once, so this loop ends.
     loop {
         let phases = open.jobs.phases();
-        let basis = Basis {
-            open,
-            filter: Arc::clone(&filter),
-            snapshot: open.index.snapshot(),
-            purged: purged.clone(),
-        };
-        let body = answer_at_once(&basis, question)?;
+        let basis = Basis::new(open, Arc::clone(&filter), purged.clone());
+        let epoch = basis.snapshot.epoch().0;
+        let body = open
+            .kept_answers
+            .get_or_make(filter.id(), epoch, question, || answer_at_once(&basis, question))?;
         let about_jobs = matches!(
             question,
             Question::Jobs(_) | Question::Job(_) | Question::Cancel(_)
         );
         if !about_jobs || open.jobs.phases() == phases {
-            return Ok(Answer {
-                epoch: basis.snapshot.epoch().0,
-                body,
-            });
+            return Ok(Answer { epoch, body });
         }
     }
 }
@@ -125,6 +122,7 @@ pub(crate) fn dump(snapshot: &Snapshot, request: &DumpRequest, out: &mut dyn Wri
     let dumped = match request.view {
         Dump::View(view) => snapshot.dump_range(view, &request.range, request.format, out),
         Dump::Details(details) => snapshot.dump_details(details, out),
+        Dump::Serving(rows) => snapshot.dump_serving(rows, out),
     };
     dumped.map_err(|error| match error {
         DumpError::Output(error) => AskError::unavailable(format!("write the dump: {error}")),
@@ -134,6 +132,9 @@ pub(crate) fn dump(snapshot: &Snapshot, request: &DumpRequest, out: &mut dyn Wri
 
 impl From<SnapshotError> for AskError {
     fn from(error: SnapshotError) -> AskError {
-        AskError::internal(error)
+        match error {
+            SnapshotError::NotServed(_) => AskError::unavailable(error),
+            error => AskError::internal(error),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use index::{PageRow, PastVersion};
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::history::{PageHistory, PresentVersion};
 use super::visible_snapshot::VisibleSnapshot;
 use super::{attachments, capture_at, cdx, history, key};
@@ -15,7 +15,7 @@ const CAPTURES_MAX: usize = 1000;
 /// Characters of text in the preview.
 const PREVIEW_CHARS: usize = 2000;
 
-pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, AskError> {
+pub(super) fn page(basis: &LookUps<'_>, Page { url }: &Page) -> Result<PageBody, AskError> {
     let visible = basis.visible();
     let url_key = key::url_key(url)?;
     let asked = key::UrlSpelling::of(url);

@@ -1,5 +1,7 @@
 //! Returns a part of the text of one version of a page or document.
 
+use format::TextPart;
+
 use super::basis::Basis;
 use super::{key, page_version};
 use crate::AskError;
@@ -20,7 +22,11 @@ pub(super) fn page_text(basis: &Basis<'_>, question: &PageText) -> Result<PageTe
         None => versions.len() - 1,
     };
     let version = &versions[found];
-    let part = TextPart::of(&version.text(&visible, &url_key)?, question.start, question.limit);
+    let limit = match question.limit {
+        0 => LIMIT_DEFAULT,
+        limit => limit.min(LIMIT_MAX),
+    };
+    let part = TextPart::of(&version.text(&visible, &url_key)?, question.start, limit);
     Ok(PageTextBody {
         url: version.url.clone(),
         since: format::date::iso(version.since_ms),
@@ -36,54 +42,4 @@ pub(super) fn page_text(basis: &Basis<'_>, question: &PageText) -> Result<PageTe
         next: part.next,
         url_key,
     })
-}
-
-/// A part of a text, counted in characters.
-#[derive(Debug, PartialEq, Eq)]
-struct TextPart {
-    text: String,
-    start: u64,
-    chars: u64,
-    next: Option<u64>,
-}
-
-impl TextPart {
-    fn of(text: &str, start: u64, limit: usize) -> TextPart {
-        let limit = match limit {
-            0 => LIMIT_DEFAULT,
-            limit => limit.min(LIMIT_MAX),
-        };
-        let chars = text.chars().count() as u64;
-        let start = start.min(chars);
-        let end = start + limit as u64;
-        TextPart {
-            // A text in memory has fewer characters than `usize` counts.
-            text: text.chars().skip(start as usize).take(limit).collect(),
-            start,
-            chars,
-            next: (end < chars).then_some(end),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(start: u64, limit: usize, text: &str, next: Option<u64>) {
-        let found = TextPart::of("grüße an alle", start, limit);
-        assert_eq!((found.text.as_str(), found.next, found.chars), (text, next, 13));
-    }
-
-    #[test]
-    fn parts_are_counted_in_characters_and_follow_each_other() {
-        check(0, 5, "grüße", Some(5));
-        check(5, 5, " an a", Some(10));
-        check(10, 5, "lle", None);
-        check(8, 5, " alle", None);
-        check(0, 0, "grüße an alle", None);
-        check(13, 5, "", None);
-        check(u64::MAX, usize::MAX, "", None);
-    }
 }

@@ -4,7 +4,7 @@ use extract::CaptureKind;
 use format::file_name::base_name;
 use index::CaptureRow;
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::capture_at::{at_time, captures};
 use super::content_near::{is_without_content, nearest_with_content};
 use super::limit::CAPTURES_OF_KEY_MAX;
@@ -17,7 +17,7 @@ use crate::question::{Record, RecordBody};
 
 /// Returns the location of the capture given by name or by time. Without either, that of the
 /// current version.
-pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody, AskError> {
+pub(super) fn record(basis: &LookUps<'_>, question: &Record) -> Result<RecordBody, AskError> {
     let (visible, url) = (&basis.visible(), question.url.as_str());
     // Replay accepts similar URLs, and never shows attachments.
     if let Some(page) = extract::derived_from(url).filter(|_| !question.fuzzy) {
@@ -80,7 +80,7 @@ fn attachment(visible: &VisibleSnapshot<'_>, question: &Record, page: &str) -> R
 /// so that both have the same type and links. Otherwise it is a capture of the same key and digest,
 /// or else the one that the record refers to.
 pub(super) fn original(
-    basis: &Basis<'_>,
+    basis: &LookUps<'_>,
     visible: &VisibleSnapshot<'_>,
     capture: &CaptureRow,
 ) -> Result<Option<CaptureRow>, AskError> {
@@ -178,6 +178,6 @@ fn not_loaded(line: &CaptureRow) -> AskError {
         line.url,
         format::date::digits(line.fetch_time_ms),
         line.offset,
-        line.input_name
+        base_name(&line.input_name)
     ))
 }

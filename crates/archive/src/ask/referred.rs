@@ -10,7 +10,7 @@ use index::CaptureRow;
 use urlkey::url_key;
 use warc::ReaderSettings;
 
-use super::basis::Basis;
+use super::basis::LookUps;
 use super::limit::CAPTURES_OF_KEY_MAX;
 use super::visible_snapshot::VisibleSnapshot;
 use crate::AskError;
@@ -29,7 +29,7 @@ struct RevisitReference {
 /// Returns the capture that has the content of a revisit according to its record. Returns `None` if
 /// the record has no reference to a capture in the archive, or cannot be read.
 pub(super) fn referred(
-    basis: &Basis<'_>,
+    basis: &LookUps<'_>,
     visible: &VisibleSnapshot<'_>,
     revisit: &CaptureRow,
 ) -> Result<Option<CaptureRow>, AskError> {
@@ -59,8 +59,8 @@ pub(super) fn referred(
     Ok(found.map(|(_, capture)| capture))
 }
 
-fn header_of(basis: &Basis<'_>, revisit: &CaptureRow) -> Option<RevisitReference> {
-    let input = basis.open.sources.open(&revisit.location).ok()?;
+fn header_of(basis: &LookUps<'_>, revisit: &CaptureRow) -> Option<RevisitReference> {
+    let input = basis.sources.open(&revisit.location).ok()?;
     let mut settings = ReaderSettings::default();
     settings.body_bytes_max = 0;
     let (offset, length) = (revisit.offset, revisit.length);

@@ -8,24 +8,18 @@ use super::basis::Basis;
 use super::visible_snapshot::VisibleSnapshot;
 use super::{attachments, cdx, cursor};
 use crate::AskError;
-use crate::open_archive::OpenArchive;
-use crate::question::{SearchBody, SearchHit, SearchQuestion};
+use crate::open_archive::remake_advice;
+use crate::question::{SearchBody, SearchHit, SearchQuestion, SearchSummary};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
     let query = question.to_query().map_err(AskError::bad_request)?;
     let visible = basis.visible();
     let results = found(basis, &visible, &query)?;
+    let summary = SearchSummary::of(&question.query, &results);
     let hits = results.hits.into_iter().map(|hit| search_hit(&visible, hit));
     Ok(SearchBody {
-        query: question.query.clone(),
+        summary,
         hits: hits.collect::<Result<_, AskError>>()?,
-        understood: results.understood,
-        notes: results.notes,
-        total: results.total,
-        total_is_exact: !results.has_more_than_total,
-        shown_total: results.shown_total,
-        search_epoch: results.epoch,
-        took_ms: results.took_ms,
         facets: results.facets,
         years: results.years,
         next: results.next,
@@ -64,7 +58,7 @@ fn found_with_texts(
     query: &Query,
     text_of: &TextSource<'_>,
 ) -> Result<Results, AskError> {
-    let Basis { open, filter, .. } = basis;
+    let (open, filter) = (basis.open, &basis.filter);
     if query
         .after
         .as_deref()
@@ -79,17 +73,16 @@ fn found_with_texts(
         inlinks.ok().flatten().map(index::inlinks_bucket)
     };
     let found = open.search.search_as_of(query, filter, text_of, &inlinks_at);
-    found.map_err(|error| damaged(open, &error))
+    found.map_err(|error| damaged(&open.search_folder(), &error))
 }
 
-/// Returns the error for a search index that cannot be read.
-pub(super) fn damaged(open: &OpenArchive, error: &SearchError) -> AskError {
+/// Returns the error for a search index that cannot be read, in a folder.
+pub(super) fn damaged(folder: &str, error: &SearchError) -> AskError {
     // The log has the message of the search engine.
-    tracing::error!(%error, folder = %open.search_folder(), "the search index cannot be read");
+    tracing::error!(%error, folder, "the search index cannot be read");
     AskError::internal(format!(
-        "the search index cannot be read: {} may be damaged (`weft verify` checks it): {}",
-        open.search_folder(),
-        open.remake_search()
+        "the search index cannot be read: {folder} may be damaged (`weft verify` checks it): {}",
+        remake_advice(folder)
     ))
 }
 

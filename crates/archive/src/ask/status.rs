@@ -1,7 +1,5 @@
 //! Totals and state of the archive.
 
-use index::{Snapshot, SnapshotError};
-
 use super::basis::Basis;
 use crate::AskError;
 use crate::facts_writer::FactsSettings;
@@ -16,7 +14,6 @@ const ROOM_BYTES_MIN: u64 = 64 << 20;
 pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskError> {
     let Basis { open, snapshot, .. } = basis;
     let totals = snapshot.totals()?;
-    let attachments = attachments(snapshot)?;
     let (facts, facts_failure) = facts(open);
     Ok(StatusBody {
         archive: open.files.dir().display().to_string(),
@@ -29,8 +26,8 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
         inputs_failed: totals.inputs_failed,
         records: totals.records,
         captures: totals.captures,
-        index_lines: totals.index_lines.saturating_sub(attachments),
-        attachments,
+        index_lines: totals.index_lines,
+        attachments: totals.attachments,
         captures_taken_down: totals.captures_taken_down,
         inputs_taken_down: totals.inputs_taken_down,
         pages: totals.pages,
@@ -54,16 +51,6 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
         search_failure: search_failure(open, totals.epoch.0),
         refuses_writes: open.index.refuses_writes().unwrap_or_default(),
     })
-}
-
-/// Returns the number of attachments of pages. The ledger counts them with index lines, but an input
-/// has only one of both.
-fn attachments(snapshot: &Snapshot) -> Result<u64, SnapshotError> {
-    let ledger = snapshot.ledger()?;
-    let of_records = ledger
-        .iter()
-        .filter(|(_, entry)| !inputs::is_index_name(&entry.location));
-    Ok(of_records.map(|(_, entry)| entry.index_lines).sum())
 }
 
 /// Returns the tables of facts, or why they cannot be read.

@@ -14,7 +14,7 @@ use super::limit::clamp;
 use crate::AskError;
 use crate::crash;
 use crate::files::bytes_below;
-use crate::load::{forget_input, take_down_captures};
+use crate::load::{forget_inputs, take_down_captures};
 use crate::open_archive::OpenArchive;
 use crate::posts;
 use crate::question::{
@@ -41,10 +41,9 @@ pub(super) fn take_down(basis: &Basis<'_>, question: &TakeDown) -> Result<TakenD
         open.index.recover().map_err(AskError::internal)?;
         let (selector, unfinished) = selector_of(open, &question.takes)?;
         let mut body = TakenDownBody::default();
-        for (id, _) in &unfinished {
-            forget_input(open, *id).map_err(AskError::internal)?;
-            crash::point("forget.before_next");
-        }
+        let ids: Vec<InputId> = unfinished.iter().map(|(id, _)| *id).collect();
+        forget_inputs(open, &ids).map_err(AskError::internal)?;
+        crash::point("forget.before_search");
         body.forgotten = forgotten(&unfinished);
         if let Some(selector) = selector {
             taken_down(open, question, selector, &mut body)?;

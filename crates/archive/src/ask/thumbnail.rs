@@ -13,6 +13,12 @@ use crate::{AskError, Interrupt, open_record};
 /// Longest image that is read, in bytes: what a worker accepts.
 const IMAGE_BYTES_MAX: u64 = 16 << 20;
 
+/// Longest drawing that is its own thumbnail, in bytes.
+const DRAWING_BYTES_MAX: usize = 1 << 20;
+
+/// Media type of drawings. Nothing here decodes them, and browsers show them in any size.
+const DRAWING: &str = "image/svg+xml";
+
 /// Time to read the record of an image.
 const READ_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -35,7 +41,10 @@ pub(super) fn thumbnail(basis: &Basis<'_>, question: &ThumbnailQuestion) -> Resu
         Some(kept) => kept.ok_or_else(none)?,
         None => {
             let made = made(basis, &record, &question.url)?;
-            if !open.files.is_read_only()
+            // A drawing is in the archive already.
+            let is_drawing = made.as_ref().is_some_and(|copy| copy.mime == DRAWING);
+            if !is_drawing
+                && !open.files.is_read_only()
                 && let Err(error) = open.thumbnails.put(&record, made.as_ref())
             {
                 tracing::warn!(%error, "cannot keep a thumbnail");
@@ -60,7 +69,7 @@ fn content_of(found: RecordBody) -> Result<RecordBody, AskError> {
     }
 }
 
-/// Makes the copy; `None` if it is not an image that can be decoded.
+/// Makes the copy; `None` if it is not an image that can be decoded. A drawing is its own copy.
 fn made(basis: &Basis<'_>, record: &RecordBody, url: &str) -> Result<Option<extract::Thumbnail>, AskError> {
     let open = basis.open;
     let Some(reader) = &open.document_reader else {
@@ -75,6 +84,10 @@ fn made(basis: &Basis<'_>, record: &RecordBody, url: &str) -> Result<Option<extr
         .take(IMAGE_BYTES_MAX)
         .read_to_end(&mut bytes)
         .map_err(|error| cannot_read(&error))?;
+    if record.capture.mime == DRAWING && bytes.len() <= DRAWING_BYTES_MAX {
+        let mime = DRAWING.to_owned();
+        return Ok(Some(extract::Thumbnail { mime, data: bytes }));
+    }
     match reader.thumbnail(&bytes) {
         Ok(copy) => Ok(Some(copy)),
         Err(DocumentFailure::Unreadable(_) | DocumentFailure::Crashed(_)) => Ok(None),

@@ -17,11 +17,12 @@ pub(crate) use progress::SearchProgress;
 
 use extract::ImageFacts;
 use index::{
-    AnchorRow, ChangedPage, ChangedPast, Epoch, EpochReport, PageChange, PastVersion, Snapshot, SnapshotError,
+    AnchorRow, ChangedPage, ChangedPast, Epoch, EpochReport, PageChange, PastVersion, RenderedText, Snapshot,
+    SnapshotError,
 };
 use search::{Anchor, Change, Document, Likeness, Original, PastToDelete, SearchIndex, TextCapture, Version};
 
-use crate::crash;
+use crate::{crash, rendered_text};
 
 /// Why the search index could not be fed.
 #[derive(Debug, thiserror::Error)]
@@ -232,7 +233,7 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
         (Some(bucket), Some(anchors)) => (bucket, anchors),
         _ => linked(snapshot, &page.url_key)?,
     };
-    let document = Box::new(Document {
+    let document = Document {
         likeness: likeness_of(&page.mime, &page.digest, &text),
         text,
         inlink_bucket,
@@ -254,12 +255,36 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
             ..Version::default()
         },
         url_key: page.url_key,
-    });
+    };
+    let document = Box::new(as_rendered(snapshot, document)?);
     Ok(if page.is_new {
         Change::Insert(document)
     } else {
         Change::Upsert(document)
     })
+}
+
+/// Replaces the text of a page by the one that a browser rendered, if that has more words. The
+/// document is then visible only to callers who can see that attachment, too.
+fn as_rendered(snapshot: &Snapshot, mut document: Document) -> Result<Document, SnapshotError> {
+    if document.original.is_some() {
+        // The content of a revisit is that of another URL.
+        return Ok(document);
+    }
+    let rendered = rendered_text::with_more_words(snapshot, &document.url_key, &document.text)?;
+    if let Some(RenderedText { text, attachment }) = rendered {
+        document.text = text;
+        document.original = Some(Original {
+            url_key: attachment.url_key,
+            fetch_time_ms: attachment.fetch_time_ms,
+            of: TextCapture {
+                collection: attachment.collection,
+                digest: attachment.digest,
+                mime: attachment.mime,
+            },
+        });
+    }
+    Ok(document)
 }
 
 /// Returns which documents a document is alike. Images are alike if they look alike.
@@ -340,8 +365,8 @@ fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, Snapshot
     }
 }
 
-/// Converts a page whose in-links or anchor texts changed. Its past versions have none, so they
-/// stay.
+/// Converts a page whose in-links, anchor texts or rendered text changed. Its past versions have
+/// none, so they stay.
 fn anchors_change(snapshot: &Snapshot, url_key: String) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
     let version = current_version(since_ms, index::past_count(&past));
@@ -434,7 +459,7 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
     };
     let (inlink_bucket, anchors) = linked(snapshot, url_key)?;
     let text = snapshot.text(url_key)?.unwrap_or_default();
-    Ok(Some(Document {
+    let document = Document {
         likeness: likeness_of(&page.mime, &page.digest, &text),
         text,
         host: urlkey::host_of_key(url_key).to_string(),
@@ -452,7 +477,8 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
         anchors: weighed(anchors),
         version,
         url_key: url_key.to_owned(),
-    }))
+    };
+    as_rendered(snapshot, document).map(Some)
 }
 
 /// Returns the document of a past version. An open version is the present version of another page

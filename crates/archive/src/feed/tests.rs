@@ -1,10 +1,10 @@
-//! Checks that the search index finds pages by their anchors once it is settled, even if changes
-//! were deferred and it was closed in between.
+//! Checks that the search index finds pages by their anchors and rendered texts once it is settled,
+//! even if changes were deferred and it was closed in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extract::{Capture, CaptureKind, Link, LinkScope, Page};
-use index::{Batch, CaptureRow, Index, InputId, LedgerRow, Selector, TakedownRequest};
+use extract::{Capture, CaptureKind, IndexLine, Link, LinkScope, Page};
+use index::{Batch, CaptureRow, Index, InputId, KeyRange, LedgerRow, Selector, Snapshot, TakedownRequest};
 use search::{Query, SearchIndex};
 
 use super::{FeedState, SearchProgress, catch_up, feed, settle};
@@ -12,13 +12,17 @@ use super::{FeedState, SearchProgress, catch_up, feed, settle};
 const WORDS: [&str; 7] = [
     "river", "stone", "harbour", "letters", "winter", "engine", "copper",
 ];
+/// Words of rendered texts only.
+const RENDERED: [&str; 3] = ["lantern", "orchid", "saddle"];
 const PAGES: u64 = 30;
+/// Offsets of attachments begin here.
+const ATTACHMENTS_AT: u64 = 1 << 20;
 
 /// A small generator, so that a printed seed replays a history.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -63,6 +67,28 @@ fn page(random: &mut Random, time: u64) -> Capture {
     }
 }
 
+/// Returns an attachment of a page: one to four words that a browser rendered.
+fn rendered(random: &mut Random, number: u64, captures: u64) -> IndexLine {
+    let (url, offset) = (url(random.below(PAGES)), ATTACHMENTS_AT + number);
+    let words = (0..1 + random.below(4)).map(|_| RENDERED[random.below(3) as usize]);
+    let text = words.collect::<Vec<_>>().join(" ");
+    IndexLine {
+        url_key: urlkey::url_key(&url).unwrap(),
+        fetch_time_ms: random.below(2 * captures + 6) as i64 * 500,
+        url: format!("urn:text:{url}"),
+        mime: "text/plain".into(),
+        status: 0,
+        digest: format!("T{number}"),
+        filename: String::new(),
+        record_offset: offset,
+        record_length: 10,
+        offset,
+        length: 10,
+        alias_of: None,
+        text: Some(text),
+    }
+}
+
 struct World {
     home: tempfile::TempDir,
     index: Index,
@@ -70,6 +96,7 @@ struct World {
     fed: FeedState,
     input: InputId,
     captures: Vec<Capture>,
+    attachments: Vec<IndexLine>,
 }
 
 impl World {
@@ -86,6 +113,7 @@ impl World {
             fed: FeedState::at(0),
             input,
             captures: Vec::new(),
+            attachments: Vec::new(),
         };
         world.reopen();
         world
@@ -112,6 +140,11 @@ impl World {
             self.captures.push(capture.clone());
             batch.captures.push((self.input, capture));
         }
+        for _ in 0..random.below(3) {
+            let attachment = rendered(random, self.attachments.len() as u64, self.captures.len() as u64);
+            self.attachments.push(attachment.clone());
+            batch.lines.push((self.input, attachment));
+        }
         let report = self.index.apply(batch).unwrap();
         let epochs = [(report, self.index.snapshot())].into_iter();
         feed(self.search.as_ref().unwrap(), &mut self.fed, epochs).unwrap();
@@ -133,7 +166,48 @@ impl World {
         self.index.take_down(&take_down, &mut reread, None).unwrap();
     }
 
-    /// Each word finds exactly the pages whose anchors contain it.
+    /// Returns the rendered text by which search must find a page. Looks at all captures and
+    /// attachments of the key.
+    fn rendered_text(&self, snapshot: &Snapshot, url_key: &str) -> Option<&str> {
+        let version = snapshot
+            .version(url_key)
+            .unwrap()
+            .filter(|version| version.is_page)?;
+        let captures = snapshot.captures(KeyRange::Exact(url_key.to_owned()), None);
+        let times: Vec<i64> = captures.map(|capture| capture.unwrap().fetch_time_ms).collect();
+        let attachments = snapshot.attachments(url_key, usize::MAX).unwrap();
+        let texts = attachments.iter().filter_map(|attachment| {
+            let apart = |time_ms: &i64| attachment.fetch_time_ms.abs_diff(*time_ms);
+            let line = self
+                .attachments
+                .iter()
+                .find(|line| line.offset == attachment.offset)?;
+            let apart_of_version = apart(&version.fetch_time_ms);
+            let is_nearest = times.iter().map(apart).min() == Some(apart_of_version);
+            is_nearest.then_some((apart_of_version, line.fetch_time_ms, line.text.as_deref()?))
+        });
+        // The text of a page has two words.
+        texts
+            .min()
+            .map(|(.., text)| text)
+            .filter(|text| text.split(' ').count() > 2)
+    }
+
+    /// Returns the keys of the pages that a word finds.
+    fn found(&self, word: &str) -> BTreeSet<String> {
+        let query = Query {
+            text: word.to_owned(),
+            limit: 100,
+            ..Query::default()
+        };
+        let found = self
+            .search()
+            .search(&query, &access::AccessFilter::everything(), &|_| None)
+            .unwrap();
+        found.hits.into_iter().map(|hit| hit.url_key).collect()
+    }
+
+    /// Each word finds exactly the pages whose anchors or rendered texts contain it.
     fn check(&self, what: &str) {
         let (snapshot, search) = (self.index.snapshot(), self.search());
         assert_eq!(search.covered_epoch(), snapshot.epoch().0, "{what}");
@@ -141,22 +215,18 @@ impl World {
         let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for key in snapshot.version_keys() {
             let (url_key, has_content) = key.unwrap();
+            let text = self.rendered_text(&snapshot, &url_key).unwrap_or_default();
+            for word in text.split_whitespace() {
+                said.entry(word.to_owned()).or_default().insert(url_key.clone());
+            }
             let (_, anchors) = snapshot.anchors(&url_key).unwrap();
             for anchor in anchors.into_iter().filter(|_| has_content) {
                 said.entry(anchor.text).or_default().insert(url_key.clone());
             }
         }
-        for word in WORDS {
-            let query = Query {
-                text: word.to_owned(),
-                limit: 100,
-                ..Query::default()
-            };
-            let found = search
-                .search(&query, &access::AccessFilter::everything(), &|_| None)
-                .unwrap();
-            let keys: BTreeSet<String> = found.hits.into_iter().map(|hit| hit.url_key).collect();
-            assert_eq!(keys, said.remove(word).unwrap_or_default(), "{what}: {word}");
+        for word in WORDS.into_iter().chain(RENDERED) {
+            let expected = said.remove(word).unwrap_or_default();
+            assert_eq!(self.found(word), expected, "{what}: {word}");
         }
     }
 }

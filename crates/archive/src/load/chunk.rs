@@ -208,7 +208,8 @@ impl Item for ExtractedChunk {
 
 /// Memory of an attachment, in bytes.
 pub(super) fn attachment_bytes(attachment: &IndexLine) -> u64 {
-    OVERHEAD_BYTES + 2 * attachment.url.len() as u64
+    let text = attachment.text.as_ref().map_or(0, String::len);
+    OVERHEAD_BYTES + (2 * attachment.url.len() + text) as u64
 }
 
 /// Returns the memory that a capture takes, in bytes.

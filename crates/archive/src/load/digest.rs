@@ -99,7 +99,7 @@ fn file(
 /// least `digest_first_bytes`, to distinguish it from other inputs.
 fn reach(context: &Context, found: &DiscoveredInput, sizes: &[u64]) -> u64 {
     // A position in an index is a line number, so the digest of a beginning would not match it.
-    if context.earlier.may_be_copy(found) || inputs::is_index_name(&found.place.location()) {
+    if context.earlier.may_be_copy(found) || format::file_name::is_index_name(&found.place.location()) {
         return found.size;
     }
     let shorter = sizes.iter().copied().filter(|size| *size <= found.size);

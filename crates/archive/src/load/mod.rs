@@ -48,7 +48,7 @@ use self::earlier_inputs::EarlierInputs;
 pub(crate) use self::error::LoadError;
 use self::rate::Rate;
 use self::record_pool::RecordPool;
-pub(crate) use self::take_back::{forget_input, take_down_captures};
+pub(crate) use self::take_back::{forget_inputs, take_down_captures};
 use crate::jobs::Job;
 use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;

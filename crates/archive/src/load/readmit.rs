@@ -44,7 +44,7 @@ pub(super) fn readmit(
     }
     let returning = context.open.index.returning(id);
     let kept_out = returning.map_err(|error| Failure::Epoch(index::ApplyError::from(error).into()))?;
-    if inputs::is_index_name(&entry.location) {
+    if format::file_name::is_index_name(&entry.location) {
         return readmit_lines(context, id, &kept_out, input());
     }
     let mut batch = Batch::default();

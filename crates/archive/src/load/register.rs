@@ -199,7 +199,7 @@ fn prepare_continuation(
     }
     let had_ended = matches!(entry.state, InputState::Done | InputState::Failed { .. });
     let is_woven = entry.has_content() && entry.bytes_done > 0;
-    if inputs::is_index_name(&entry.location) && is_woven && entry.size < size {
+    if format::file_name::is_index_name(&entry.location) && is_woven && entry.size < size {
         // The lines of an index may be in another order, so a longer index does not continue a
         // shorter one.
         let begin = InputState::Loading;

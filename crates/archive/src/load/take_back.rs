@@ -6,8 +6,7 @@
 //! read on like any input that has grown. If another input already has the whole content, and the
 //! earlier input is no longer at its place, the earlier input is removed for good.
 //!
-//! An input whose content changed while it was read is a mixture, so all of it is taken back. The
-//! same happens to a forgotten input.
+//! An input whose content changed while it was read is a mixture, so all of it is taken back.
 
 use std::io;
 use std::sync::Arc;
@@ -104,9 +103,19 @@ pub(super) fn to_early_answers(
     take_back(&context.open, &context.extract, id, &to, Some(input))
 }
 
-/// Removes an input from the ledger, and everything that it contributed from all views.
-pub(crate) fn forget_input(open: &OpenArchive, id: InputId) -> Result<(), TakeBackFailure> {
-    into_nothing(open, &open.extract_settings(), id, None)
+/// Removes inputs from the ledger, and everything that they contributed from all views, in one
+/// epoch.
+pub(crate) fn forget_inputs(open: &OpenArchive, ids: &[InputId]) -> Result<(), TakeBackFailure> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let settings = open.extract_settings();
+    let mut reread = |row: &CaptureRow| Ok(reread(open, &settings, row, open.sources.open(&row.location))?);
+    let Some(facts) = &open.facts else {
+        open.index.forget(ids, &mut reread, None)?;
+        return Ok(());
+    };
+    facts.forget(&open.index, ids, &mut reread)
 }
 
 /// Takes captures down, including their facts. Captures that become current as a result are read

@@ -1,9 +1,10 @@
-//! The views that can be dumped, and the details that `weft verify` compares in addition to them.
+//! The views that can be dumped, the details that `weft verify` compares in addition to them, and the
+//! rows of serving tables.
 
 use std::fmt;
 use std::str::FromStr;
 
-pub use index::{Details, DumpFormat, DumpNameError, DumpRange, View};
+pub use index::{Details, DumpFormat, DumpNameError, DumpRange, ServingRows, View};
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
@@ -16,6 +17,8 @@ pub enum Dump {
     /// Details for which no view has a column. They are always written tab-separated, even if
     /// another format is requested.
     Details(Details),
+    /// A serving table. It is always written completely, as JSON lines.
+    Serving(ServingRows),
 }
 
 impl Dump {
@@ -24,6 +27,7 @@ impl Dump {
         match self {
             Dump::View(view) => view.name(),
             Dump::Details(details) => details.name(),
+            Dump::Serving(rows) => rows.name(),
         }
     }
 }
@@ -59,8 +63,10 @@ impl FromStr for Dump {
 
     fn from_str(name: &str) -> Result<Dump, ParseDumpError> {
         let details = |_| name.parse().map(Dump::Details);
+        let serving = |_| name.parse().map(Dump::Serving);
         let view = name.parse().map(Dump::View);
         view.or_else(details)
+            .or_else(serving)
             .map_err(|_: DumpNameError| ParseDumpError(name.to_owned()))
     }
 }
@@ -77,6 +83,12 @@ impl From<Details> for Dump {
     }
 }
 
+impl From<ServingRows> for Dump {
+    fn from(rows: ServingRows) -> Dump {
+        Dump::Serving(rows)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,7 +97,8 @@ mod tests {
     fn names_lead_back() {
         let views = View::ALL.map(Dump::View);
         let details = Details::ALL.map(Dump::Details);
-        for dump in views.into_iter().chain(details) {
+        let serving = ServingRows::ALL.map(Dump::Serving);
+        for dump in views.into_iter().chain(details).chain(serving) {
             assert_eq!(dump.name().parse(), Ok(dump));
         }
         assert!("no such view".parse::<Dump>().is_err());

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SearchNote, SearchOrder, Snippet};
+use super::{SearchOrder, SearchSummary, Snippet};
 
 /// Asks for images that pages show, by the words that describe them there.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -27,22 +27,9 @@ pub struct ImagesQuestion {
 /// Results of a search by images.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImagesBody {
-    /// The query as the client sent it.
-    #[schemars(example = &"red boat")]
-    pub query: String,
-    /// The query as the program understood it.
-    pub understood: String,
-    /// Parts of the query that were ignored or replaced.
-    pub notes: Vec<SearchNote>,
-    /// Number of all results, including those that are not in this answer. An image counts for each
-    /// page that shows it.
-    pub total: u64,
-    /// Number of results shown, over all answers to this query.
-    pub shown_total: u64,
-    /// Epoch that the index of images covers.
-    pub search_epoch: u64,
-    /// Duration of the search in milliseconds.
-    pub took_ms: f64,
+    /// What was understood and found.
+    #[serde(flatten)]
+    pub summary: SearchSummary,
     /// The results, best first.
     pub hits: Vec<ImageHit>,
     /// Cursor for the next part; absent after the last result.
@@ -122,6 +109,13 @@ pub struct ImageCapture {
     /// Perceptual hash: 16 hexadecimal digits. Absent if it was not computed.
     #[schemars(example = &"0123456789abcdef")]
     pub hash: Option<String>,
+    /// When the picture was taken, in the time of the camera (ISO 8601 without a time zone). Known in
+    /// archives with `--documents exif`, like `exif_location`.
+    #[schemars(example = &"2012-05-06T07:08:09")]
+    pub exif_time: Option<String>,
+    /// Where it was taken: latitude and longitude in degrees.
+    #[schemars(example = &"57.050000,9.920000")]
+    pub exif_location: Option<String>,
 }
 
 /// Asks for a small copy of a captured image.

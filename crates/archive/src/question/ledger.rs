@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::LedgerRow;
+use super::{InputState, LedgerRow};
 
 /// Asks for inputs, sorted by name and then by digest.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -47,6 +47,19 @@ impl LedgerState {
     /// Returns the state with this name in JSON.
     pub fn of_name(name: &str) -> Option<LedgerState> {
         serde_json::from_value(name.into()).ok()
+    }
+
+    /// Returns whether an input is in this state. It may be in several.
+    pub fn includes(self, row: &LedgerRow) -> bool {
+        match self {
+            LedgerState::Pending => row.state == InputState::Pending,
+            LedgerState::Loading => row.state == InputState::Loading,
+            LedgerState::Done => row.state == InputState::Done,
+            LedgerState::Failed => matches!(row.state, InputState::Failed { .. }),
+            LedgerState::Cut => !row.cut.is_empty(),
+            LedgerState::TakenDown => row.state == InputState::TakenDown,
+            LedgerState::Missing => !row.missing.is_empty(),
+        }
     }
 }
 

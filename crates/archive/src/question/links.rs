@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use format::ParseValueError;
+use format::terminal::shell_word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,39 @@ pub struct Inlinks {
     pub ever: bool,
 }
 
+impl Inlinks {
+    /// Returns the command for the same links, without `after` and `limit`. `url` may have a star,
+    /// in place of a `match_type`.
+    pub fn command(&self, url: &str, match_type: Option<MatchType>) -> String {
+        let LinkFilter {
+            external,
+            from_domain,
+            anchor,
+            from,
+            to,
+        } = &self.filter;
+        let mut command = format!("weft inlinks {}", shell_word(url));
+        for (name, value) in [
+            ("match-type", match_type.map(MatchType::name)),
+            ("from-domain", from_domain.as_deref()),
+            ("anchor", anchor.as_deref()),
+            ("from", from.as_deref()),
+            ("to", to.as_deref()),
+            ("at", self.at.as_deref()),
+        ] {
+            if let Some(value) = value {
+                command.push_str(&format!(" --{name} {}", shell_word(value)));
+            }
+        }
+        for (name, is_given) in [("external", *external), ("ever", self.ever)] {
+            if is_given {
+                command.push_str(&format!(" --{name}"));
+            }
+        }
+        command
+    }
+}
+
 /// Conditions on links. All that are given must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -62,6 +96,9 @@ pub struct LinkCounts {
     /// What to count by.
     #[serde(with = "as_text")]
     pub by: LinkGrouping,
+    /// Return the first links too, at most this number. Only pages of the server ask for them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub first_links: usize,
 }
 
 /// What links are counted by.
@@ -139,6 +176,10 @@ pub struct LinkCountsBody {
     /// after it may fail them. `weft inlinks --by` counts all links, and this is the cursor of the
     /// groups that follow.
     pub next: Option<String>,
+    /// The first of the links counted, if the question asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub first_links: Vec<LinkRow>,
 }
 
 /// The number of links of one group.
@@ -262,4 +303,33 @@ pub struct LinkVersion {
 /// Returns whether a field may be left out of JSON.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_has_every_condition() {
+        let mut question = Inlinks::default();
+        let check = |question: &Inlinks, match_type, expected: &str| {
+            assert_eq!(question.command("*.example.org", match_type), expected);
+        };
+        check(&question, None, "weft inlinks '*.example.org'");
+        question.filter = LinkFilter {
+            external: true,
+            from_domain: Some("museum.example".into()),
+            anchor: Some("it's".into()),
+            from: Some("2012".into()),
+            to: Some("2014".into()),
+        };
+        question.at = Some("2015".into());
+        question.ever = true;
+        check(
+            &question,
+            Some(MatchType::Host),
+            "weft inlinks '*.example.org' --match-type host --from-domain museum.example --anchor 'it'\\''s' \
+             --from 2012 --to 2014 --at 2015 --external --ever",
+        );
+    }
 }

@@ -1,6 +1,8 @@
 //! The pages that packages list: the seeds and pages a crawl was made for, among everything it
 //! captured.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -92,4 +94,45 @@ pub struct ListedPagesProblem {
     pub offset: u64,
     /// Description of the problem.
     pub what: String,
+}
+
+impl fmt::Display for ListedPagesProblem {
+    /// Writes package, list and line, without those that are unknown, and the problem.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.package)?;
+        if !self.list.is_empty() {
+            write!(f, " {}", self.list)?;
+        }
+        if self.line > 0 {
+            write!(f, " line {} at offset {}", self.line, self.offset)?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_name_what_is_known() {
+        for (list, line, expected) in [
+            ("", 0, "x.wacz: cannot be read"),
+            ("pages/pages.jsonl", 0, "x.wacz pages/pages.jsonl: cannot be read"),
+            (
+                "pages/pages.jsonl",
+                7,
+                "x.wacz pages/pages.jsonl line 7 at offset 600: cannot be read",
+            ),
+        ] {
+            let problem = ListedPagesProblem {
+                package: "x.wacz".into(),
+                list: list.into(),
+                line,
+                offset: 600,
+                what: "cannot be read".into(),
+            };
+            assert_eq!(problem.to_string(), expected);
+        }
+    }
 }

@@ -85,9 +85,9 @@ impl SearchQuestion {
     }
 }
 
-/// Results of a search.
+/// What a search understood and found, without the results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SearchBody {
+pub struct SearchSummary {
     /// The query as the client sent it.
     #[schemars(example = &"example")]
     pub query: String,
@@ -95,17 +95,43 @@ pub struct SearchBody {
     pub understood: String,
     /// Parts of the query that were ignored or replaced.
     pub notes: Vec<SearchNote>,
-    /// Number of all results, including those that are not in this answer.
+    /// Number of all results, including those that are not in this answer. An image counts for each
+    /// page that shows it.
     pub total: u64,
     /// Whether `total` is exact. If not, there are more results, which were not counted.
     pub total_is_exact: bool,
     /// Number of results shown, over all answers to this query. It is smaller than `total` if the
-    /// question sets `per_site`, `distinct` or `near`.
+    /// question groups results: with `per_site`, `distinct` or `near`, and for images unless
+    /// `every_page` is set.
     pub shown_total: u64,
-    /// Epoch that the search index covers.
+    /// Epoch that the search index covers: that of pages or that of images.
     pub search_epoch: u64,
     /// Duration of the search in milliseconds.
     pub took_ms: f64,
+}
+
+impl SearchSummary {
+    /// Returns the summary of the results of a query.
+    pub(crate) fn of(query: &str, results: &search::Results) -> SearchSummary {
+        SearchSummary {
+            query: query.to_owned(),
+            understood: results.understood.clone(),
+            notes: results.notes.clone(),
+            total: results.total,
+            total_is_exact: !results.has_more_than_total,
+            shown_total: results.shown_total,
+            search_epoch: results.epoch,
+            took_ms: results.took_ms,
+        }
+    }
+}
+
+/// Results of a search.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchBody {
+    /// What was understood and found.
+    #[serde(flatten)]
+    pub summary: SearchSummary,
     /// The results, best first.
     pub hits: Vec<SearchHit>,
     /// Counts by field; empty unless the question set `facets`.
@@ -120,7 +146,7 @@ pub struct SearchBody {
 impl SearchBody {
     /// Returns whether the results have too few of the words to match, because no page has enough.
     pub fn has_few_alone(&self) -> bool {
-        let mut notes = self.notes.iter();
+        let mut notes = self.summary.notes.iter();
         notes.any(|note| note.kind == SearchNoteKind::FewOfTheWords)
     }
 }
@@ -183,4 +209,37 @@ pub struct SearchHit {
     pub like: Option<String>,
     /// How the score was computed; absent unless the question set `explain`.
     pub explanation: Option<serde_json::Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::{Body, ImagesBody};
+
+    /// Clients of the API and owners of other versions know the summary as fields of the answer.
+    #[test]
+    fn a_summary_has_no_object_of_its_own_in_json() {
+        let summary = SearchSummary {
+            query: "boat".to_owned(),
+            total: 3,
+            shown_total: 2,
+            took_ms: 1.5,
+            ..SearchSummary::default()
+        };
+        let pages = SearchBody {
+            summary: summary.clone(),
+            ..SearchBody::default()
+        };
+        let images = ImagesBody {
+            summary,
+            ..ImagesBody::default()
+        };
+        for body in [Body::from(pages), Body::from(images)] {
+            let json = serde_json::to_value(&body).unwrap();
+            assert_eq!(json["total"], 3, "{json}");
+            assert_eq!(json["took_ms"], 1.5, "{json}");
+            assert_eq!(json.get("summary"), None);
+            assert_eq!(serde_json::from_value::<Body>(json).unwrap(), body);
+        }
+    }
 }

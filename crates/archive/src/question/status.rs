@@ -122,7 +122,7 @@ pub struct FingerprintRow {
 /// One damaged part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DamageRow {
-    /// Name of the part: `table <name>` or `search index`.
+    /// Name of the part: `table <name>`, `search index` or `index of images`.
     pub part: String,
     /// Description of the damage.
     pub found: String,

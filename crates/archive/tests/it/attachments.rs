@@ -27,7 +27,8 @@ fn resource(url: &str, date: &str, mime: &str, body: &str) -> String {
 /// Returns a page and four attachments, as crawlers write them.
 fn crawl(year: u32) -> String {
     let date = |second: u32| format!("{year}-03-11T10:00:0{second}Z");
-    let html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>River</title>words";
+    let html =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>River</title>more words than rendered";
     let text = format!("rendered in {year}");
     [
         data::response(PAGE, &date(0), "", html),

@@ -87,7 +87,7 @@ fn facts_make_the_archive_that_their_inputs_make() {
         limit: 10,
         ..SearchQuestion::default()
     });
-    assert!(found.unwrap().body.total > 0);
+    assert!(found.unwrap().body.summary.total > 0);
     // Again, from facts and from files.
     let again = load(&archive, lines(&shared, &INPUTS)).unwrap();
     assert_eq!(

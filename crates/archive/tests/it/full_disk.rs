@@ -39,7 +39,7 @@ fn search(archive: &Archive) -> (u64, u64) {
         ..SearchQuestion::default()
     };
     match ask(archive, Question::Search(question)) {
-        Body::Search(found) => (found.total, found.search_epoch),
+        Body::Search(found) => (found.summary.total, found.summary.search_epoch),
         other => panic!("{other:?}"),
     }
 }

@@ -372,7 +372,7 @@ fn what_an_answer_replaced_comes_back_where_its_request_was_cut_off() {
         let archive::question::Body::Search(found) = data::ask(&archive, Question::Search(query)) else {
             panic!()
         };
-        assert_eq!(found.total, 1, "cut at {cut}");
+        assert_eq!(found.summary.total, 1, "cut at {cut}");
     }
 }
 

@@ -202,7 +202,7 @@ fn a_page_stays_where_its_address_redirects_to_itself() {
     ) else {
         panic!()
     };
-    assert_eq!(found.total, 1);
+    assert_eq!(found.summary.total, 1);
     let links = data::dump(&archive, "links");
     assert!(links.contains("test,library)/\ttest,library)/a"), "{links}");
     let files = [(name.to_owned(), shared.join(name))];

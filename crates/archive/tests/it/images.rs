@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use access::Groups;
 use archive::question::{
-    ImageHit, ImagesBody, ImagesQuestion, LoadRequest, Purge, SearchQuestion, TakeDown, TakedownSelector,
-    ThumbnailQuestion,
+    Check, DamageRow, ImageHit, ImagesBody, ImagesQuestion, LoadRequest, Purge, SearchQuestion, TakeDown,
+    TakedownSelector, ThumbnailQuestion,
 };
 use archive::{
-    Archive, DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, ErrorCode,
+    Archive, DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, ErrorCode, Exif,
     ImageFacts, OpenSettings, Thumbnail,
 };
 use inputs::LoadInput;
@@ -18,27 +18,32 @@ use crate::data::{self, load};
 
 /// Describes images whose bytes are a hash in hexadecimal digits.
 #[derive(Debug)]
-struct Reader;
+pub(crate) struct Reader;
 
 impl DocumentReader for Reader {
     fn read(&self, _: DocumentFormat, _: &[u8]) -> Result<DocumentText, DocumentFailure> {
         Ok(DocumentText::default())
     }
 
-    fn describe(&self, bytes: &[u8]) -> Result<ImageFacts, DocumentFailure> {
+    fn describe(&self, bytes: &[u8], exif: bool) -> Result<ImageFacts, DocumentFailure> {
         let text = String::from_utf8_lossy(bytes);
         match u64::from_str_radix(&text, 16) {
             Ok(hash) => Ok(ImageFacts {
                 width: 640,
                 height: 480,
                 hash: Some(hash),
+                exif: exif.then_some(Exif {
+                    time: Some(20_120_506_070_809),
+                    location: Some((57_050_000, 9_920_000)),
+                    version: Some(231),
+                }),
             }),
             Err(error) => Err(DocumentFailure::Unreadable(error.to_string())),
         }
     }
 
     fn thumbnail(&self, bytes: &[u8]) -> Result<Thumbnail, DocumentFailure> {
-        self.describe(bytes)?;
+        self.describe(bytes, false)?;
         Ok(Thumbnail {
             mime: "image/jpeg".to_owned(),
             data: bytes.to_vec(),
@@ -47,9 +52,13 @@ impl DocumentReader for Reader {
 }
 
 fn own(dir: &Path) -> Archive {
+    own_with(dir, DocumentScope::Images)
+}
+
+fn own_with(dir: &Path, documents: DocumentScope) -> Archive {
     let mut settings = OpenSettings::default();
     (settings.create, settings.own) = (true, true);
-    settings.documents = Some(DocumentScope::Images);
+    settings.documents = Some(documents);
     settings.document_reader = Some(Arc::new(Reader));
     Archive::open(dir, settings).unwrap()
 }
@@ -109,14 +118,18 @@ fn inputs_in(dir: &Path) -> Vec<LoadInput> {
 /// Loads each input by itself.
 fn loaded(dir: &Path, inputs: &[LoadInput]) -> Archive {
     let archive = own(dir);
+    load_all(&archive, inputs);
+    archive
+}
+
+fn load_all(archive: &Archive, inputs: &[LoadInput]) {
     for input in inputs {
         let request = LoadRequest {
             inputs: vec![input.clone()],
             ..LoadRequest::default()
         };
-        load(&archive, &request);
+        load(archive, &request);
     }
-    archive
 }
 
 fn ask(archive: &Archive, question: ImagesQuestion) -> ImagesBody {
@@ -125,7 +138,7 @@ fn ask(archive: &Archive, question: ImagesQuestion) -> ImagesBody {
         ..question
     };
     let mut body = archive.ask(question).unwrap().body;
-    (body.took_ms, body.search_epoch) = (0.0, 0);
+    (body.summary.took_ms, body.summary.search_epoch) = (0.0, 0);
     body
 }
 
@@ -197,7 +210,7 @@ fn images_are_found_by_the_words_of_current_pages() {
     );
     // Two pages show one image.
     let boats = ask(&archive, of_words("boat"));
-    assert_eq!((boats.total, boats.shown_total), (3, 2));
+    assert_eq!((boats.summary.total, boats.summary.shown_total), (3, 2));
     let shared = boats
         .hits
         .iter()
@@ -240,6 +253,56 @@ fn the_order_of_loading_changes_no_answer() {
     assert_eq!(answers(&own(&dir.path().join("archive"))), expected);
 }
 
+/// Returns what a check finds of the index of images.
+fn damages(archive: &Archive) -> Vec<DamageRow> {
+    let checked = archive.ask(Check {}).unwrap().body;
+    assert!(checked.notes.is_empty(), "{:?}", checked.notes);
+    checked.damages
+}
+
+#[test]
+fn a_check_finds_an_index_of_images_that_lacks_some_or_is_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("archive");
+    let archive = loaded(&home, &inputs_in(dir.path()));
+    assert!(!ask(&archive, of_words("gull")).hits.is_empty());
+    assert_eq!(damages(&archive), []);
+    let status = crate::data::status(&archive);
+    drop(archive);
+    // The index of images has the newest epoch, but no image.
+    let images = search::SearchIndex::open(&home.join("images"), search::Settings::default()).unwrap();
+    images.clear().unwrap();
+    images.apply(status.search_epoch, []).unwrap();
+    images.flush().unwrap();
+    drop(images);
+    let archive = own(&home);
+    let found = damages(&archive);
+    assert_eq!((found.len(), found[0].part.as_str()), (1, "index of images"));
+    assert!(
+        found[0].found.starts_with("no document for the page "),
+        "{found:?}"
+    );
+    assert!(found[0].advice.contains("images while"), "{found:?}");
+    drop(archive);
+    // It is made again if it is removed. Then a byte of its rows changes.
+    std::fs::remove_dir_all(home.join("images")).unwrap();
+    let archive = own(&home);
+    assert_eq!(damages(&archive), []);
+    drop(archive);
+    let files = std::fs::read_dir(home.join("images")).unwrap();
+    let rows = files
+        .map(|file| file.unwrap().path())
+        .find(|path| path.extension().is_some_and(|end| end == "store"))
+        .unwrap();
+    let mut bytes = std::fs::read(&rows).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    std::fs::write(&rows, bytes).unwrap();
+    let found = damages(&own(&home));
+    assert_eq!((found.len(), found[0].part.as_str()), (1, "index of images"));
+    assert!(found[0].found.contains("checksum"), "{found:?}");
+}
+
 #[test]
 fn the_same_picture_is_found_over_addresses_and_times() {
     let dir = tempfile::tempdir().unwrap();
@@ -258,14 +321,14 @@ fn the_same_picture_is_found_over_addresses_and_times() {
         found,
         [("http://a.org/boat.png", false), ("http://b.org/copy.jpg", true)]
     );
-    assert_eq!(ask(&archive, like("0f0f0f0f0f0f0f0f")).total, 0);
+    assert_eq!(ask(&archive, like("0f0f0f0f0f0f0f0f")).summary.total, 0);
     // Search has the current versions of images as documents.
     let question = SearchQuestion {
         query: "type:image".to_owned(),
         limit: 10,
         ..SearchQuestion::default()
     };
-    assert_eq!(archive.ask(question).unwrap().body.total, 3);
+    assert_eq!(archive.ask(question).unwrap().body.summary.total, 3);
     for hash in [
         "",
         "xyz",
@@ -275,6 +338,33 @@ fn the_same_picture_is_found_over_addresses_and_times() {
     ] {
         let refused = archive.ask(like(hash)).unwrap_err();
         assert_eq!(refused.code, ErrorCode::BadRequest, "{hash}");
+    }
+}
+
+#[test]
+fn time_and_place_are_known_only_if_they_are_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let inputs = inputs_in(dir.path());
+    for (documents, time, place) in [
+        (DocumentScope::Images, None, None),
+        (
+            DocumentScope::Exif,
+            Some("2012-05-06T07:08:09"),
+            Some("57.050000,9.920000"),
+        ),
+    ] {
+        let archive = own_with(&dir.path().join(documents.name()), documents);
+        load_all(&archive, &inputs);
+        let of_page = ask(&archive, of_words("red")).hits.remove(0);
+        let of_hash = ask(&archive, like("00000000000000ff")).hits.remove(0);
+        for hit in [of_page, of_hash] {
+            assert_eq!((hit.width, hit.height), (Some(640), Some(480)));
+            let capture = hit.capture.unwrap();
+            assert_eq!(
+                (capture.exif_time.as_deref(), capture.exif_location.as_deref()),
+                (time, place)
+            );
+        }
     }
 }
 
@@ -296,7 +386,7 @@ fn rules_hide_images_of_hidden_pages_and_hidden_files() {
     std::fs::write(archive.rights_path(), rules("mime = \"image/*\"")).unwrap();
     let red = &ask(&public, of_words("red")).hits[0];
     assert_eq!((red.capture.as_ref(), red.width), (None, None));
-    assert_eq!(ask(&public, like("00000000000000ff")).total, 0);
+    assert_eq!(ask(&public, like("00000000000000ff")).summary.total, 0);
     let boat = ThumbnailQuestion {
         url: "http://a.org/boat.png".to_owned(),
         at: None,
@@ -304,6 +394,33 @@ fn rules_hide_images_of_hidden_pages_and_hidden_files() {
     assert_eq!(archive.ask(boat.clone()).unwrap().body.mime, "image/jpeg");
     // The copy that was made for the owner is not for others.
     assert_eq!(public.ask(boat).unwrap_err().code, ErrorCode::NotFound);
+}
+
+#[test]
+fn a_drawing_is_its_own_thumbnail() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>";
+    let records = [
+        record("http://a.org/logo.svg", 2014, "image/svg+xml", drawing),
+        record("http://a.org/boat.png", 2014, "image/png", "00000000000000ff"),
+    ];
+    let input = data::write(dir.path(), "drawing", &records.concat());
+    let archive = loaded(&dir.path().join("archive"), &[input]);
+    for (url, mime, bytes) in [
+        ("http://a.org/logo.svg", "image/svg+xml", drawing),
+        ("http://a.org/boat.png", "image/jpeg", "00000000000000ff"),
+    ] {
+        let copy = archive.ask(ThumbnailQuestion {
+            url: url.to_owned(),
+            at: None,
+        });
+        let copy = copy.unwrap().body;
+        assert_eq!(copy.mime, mime);
+        assert_eq!(
+            data_encoding::BASE64.decode(copy.data.as_bytes()).unwrap(),
+            bytes.as_bytes()
+        );
+    }
 }
 
 #[test]

@@ -349,7 +349,7 @@ fn search_catches_up_with_a_load_that_left_it_out() {
     let Body::Search(found) = data::ask(&archive, Question::Search(question)) else {
         panic!()
     };
-    assert!(found.total > 0);
+    assert!(found.summary.total > 0);
     assert_eq!(status(&archive).search_documents, status(&archive).pages);
 }
 

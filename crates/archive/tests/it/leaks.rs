@@ -5,12 +5,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use access::Groups;
 use archive::question::{
     AccessScope, Body, CdxBlocksQuestion, CdxQuestion, Collections, ConcordanceQuestion, Diff, Domain,
     DomainOrder, Domains, Events, ImagesQuestion, Inlinks, LinkCounts, LinkFilter, LinkGrouping, LoadRequest,
-    MatchType, Outlinks, Page, PageText, Question, Record, SearchOrder, SearchQuestion, Suggest, Top, Trends,
+    MatchType, Outlinks, Page, PageText, Question, Record, SearchNote, SearchOrder, SearchQuestion, Suggest,
+    ThumbnailQuestion, Top, Trends,
 };
 use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
 use cdx::{Collapse, Field, Order};
@@ -18,6 +20,7 @@ use inputs::LoadInput;
 use sha1::{Digest as _, Sha1};
 
 use crate::data::load;
+use crate::images::Reader;
 
 const SEED: u64 = 20_260_113;
 /// Searches under each set of rules, which gets searches of its own. `WEFT_TEST_SEED` chooses
@@ -59,22 +62,39 @@ const OPEN_HOSTS: [&str; 5] = [
     "mixed.com",
 ];
 
+/// Images that pages show: visible ones, hidden ones and one that was never captured.
+const SHOWN_IMAGES: [&str; 5] = [
+    "/i0.png",
+    "/i1.png",
+    "/i9.png",
+    "http://hidden.org/i0.gif",
+    "http://mixed.com/secret/i1.gif",
+];
+
 fn open_urls() -> Vec<String> {
     let pages = |host: &str| -> Vec<String> { (0..8).map(|n| format!("http://{host}/p{n}")).collect() };
     let texts = (0..4).map(|n| format!("http://other.net/d{n}.txt"));
+    let images = ["example.com", "mixed.com"]
+        .iter()
+        .flat_map(|host| (0..3).map(move |n| format!("http://{host}/i{n}.png")));
     OPEN_HOSTS
         .iter()
         .flat_map(|host| pages(host))
         .chain(texts)
+        .chain(images)
         .collect()
 }
 
 fn hidden_urls() -> Vec<String> {
     let of_host = (0..6).map(|n| format!("http://hidden.org/h{n}"));
     let feeds = (0..4).map(|n| format!("http://hidden.org/f{n}.rss"));
+    let images = ["hidden.org", "mixed.com/secret"]
+        .iter()
+        .flat_map(|place| (0..3).map(move |n| format!("http://{place}/i{n}.gif")));
     of_host
         .chain(feeds)
         .chain((0..6).map(|n| format!("http://mixed.com/secret/s{n}")))
+        .chain(images)
         .collect()
 }
 
@@ -140,8 +160,8 @@ fn page(numbers: &mut Numbers, words: &[&str], targets: &[String], mark: &str) -
     for _ in 0..numbers.below(3) {
         let _ = write!(
             body,
-            "<figure><img src=\"/i{}.png\" alt=\"{} {}\"><figcaption>{}</figcaption></figure> ",
-            numbers.below(4),
+            "<figure><img src=\"{}\" alt=\"{} {}\"><figcaption>{}</figcaption></figure> ",
+            numbers.of(&SHOWN_IMAGES),
             numbers.of(words),
             numbers.of(words),
             numbers.of(words)
@@ -152,8 +172,20 @@ fn page(numbers: &mut Numbers, words: &[&str], targets: &[String], mark: &str) -
     body
 }
 
-/// Returns the content of a URL and its type, according to its name: plain text, a feed, or a page
-/// of type `page_type`.
+/// Returns the perceptual hash of an image. All look alike: three bits are set.
+fn picture(mark: &str) -> String {
+    let hash = mark.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let bits = [hash % 21, 21 + (hash >> 8) % 21, 42 + (hash >> 16) % 22];
+    format!(
+        "{:016x}",
+        bits.iter().fold(0_u64, |all, bit| all | (1_u64 << *bit))
+    )
+}
+
+/// Returns the content of a URL and its type, according to its name: plain text, a feed, an image,
+/// or a page of type `page_type`.
 fn body_of(
     numbers: &mut Numbers,
     words: &[&str],
@@ -164,6 +196,10 @@ fn body_of(
     let text: String = (0..20).map(|_| format!("{} ", numbers.of(words))).collect();
     if url.ends_with(".txt") {
         ("text/plain", format!("{text}{mark}"))
+    } else if url.ends_with(".png") {
+        ("image/png", picture(mark))
+    } else if url.ends_with(".gif") {
+        ("image/gif", picture(mark))
     } else if url.ends_with(".rss") {
         let (title, item) = (numbers.of(words), numbers.of(words));
         let rss = format!(
@@ -254,10 +290,18 @@ fn write_to(path: &Path, captures: &[PlantedPage]) -> LoadInput {
 }
 
 /// Makes an archive of the visible captures, and of `hidden` in a separate collection.
-fn archive(root: &Path, name: &str, open: &LoadInput, hidden: &[PlantedPage]) -> Archive {
+fn archive(
+    root: &Path,
+    name: &str,
+    open: &LoadInput,
+    hidden: &[PlantedPage],
+    vectors: Option<PathBuf>,
+) -> Archive {
     let mut settings = OpenSettings::default();
     (settings.create, settings.own) = (true, true);
-    settings.documents = Some(DocumentScope::Text);
+    settings.documents = Some(DocumentScope::Exif);
+    settings.document_reader = Some(Arc::new(Reader));
+    settings.vectors = vectors;
     let archive = Archive::open(&root.join(name), settings).unwrap();
     let hidden = write_to(&root.join(format!("{name}-hidden.warc")), hidden);
     for (input, collection) in [(open.clone(), None), (hidden, Some("closed".to_owned()))] {
@@ -273,13 +317,36 @@ fn archive(root: &Path, name: &str, open: &LoadInput, hidden: &[PlantedPage]) ->
     archive
 }
 
+/// Writes a table of word vectors, in which words near each other in the lists are alike.
+fn write_vectors(root: &Path) -> PathBuf {
+    let words: Vec<&str> = WORDS.iter().chain(&SECRETS).copied().collect();
+    let (rows, bytes) = (words.len() + 1, 2 * (words.len() + 1));
+    let header =
+        format!(r#"{{"embeddings":{{"dtype":"I8","shape":[{rows},2],"data_offsets":[0,{bytes}]}}}}"#);
+    let mut table = (header.len() as u64).to_le_bytes().to_vec();
+    table.extend(header.as_bytes());
+    table.extend((0..rows).flat_map(|row| [120 - 6 * row as u8, 6 * row as u8]));
+    let path = root.join("model.safetensors");
+    std::fs::write(&path, table).unwrap();
+    let mut vocabulary = serde_json::Map::new();
+    for (number, word) in ["[UNK]"].into_iter().chain(words).enumerate() {
+        vocabulary.insert(word.to_owned(), number.into());
+    }
+    let tokenizer = serde_json::json!({
+        "pre_tokenizer": { "type": "WhitespaceSplit" },
+        "model": { "type": "WordPiece", "vocab": vocabulary }
+    });
+    std::fs::write(root.join("tokenizer.json"), tokenizer.to_string()).unwrap();
+    path
+}
+
 /// Returns an answer as a client gets it, without its duration.
 fn answer(archive: &Archive, question: &Question) -> Result<(u64, Body), AskError> {
     let mut answer = archive.ask(question.clone())?;
     match &mut answer.body {
-        Body::Search(body) => body.took_ms = 0.0,
+        Body::Search(body) => body.summary.took_ms = 0.0,
         Body::Concordance(body) => body.took_ms = 0.0,
-        Body::Images(body) => body.took_ms = 0.0,
+        Body::Images(body) => body.summary.took_ms = 0.0,
         _ => {}
     }
     Ok((answer.epoch, answer.body))
@@ -369,7 +436,13 @@ fn questions_about_urls() -> Vec<Question> {
             };
             questions.push(links.clone().into());
             let by = LinkGrouping::Page;
-            questions.push(LinkCounts { links, by }.into());
+            let first_links = 2;
+            let counts = LinkCounts {
+                links,
+                by,
+                first_links,
+            };
+            questions.push(counts.into());
         }
         questions.push(
             Outlinks {
@@ -410,6 +483,10 @@ fn questions_about_urls() -> Vec<Question> {
                 }
                 .into(),
             );
+        }
+        for at in [None, Some("2012"), Some("2020")] {
+            let at = at.map(str::to_owned);
+            questions.push(ThumbnailQuestion { url: url.clone(), at }.into());
         }
         for order in [Order::Forward, Order::Reverse, Order::Closest("2011".into())] {
             questions.push(
@@ -531,7 +608,10 @@ fn searches(name: &str) -> Vec<Question> {
                 3 => format!("title:{word}"),
                 4 => format!("{word} OR {}", numbers.of(&words)),
                 5 => "site:museum.org".to_owned(),
-                6 => format!("type:{}", numbers.of(&["html", "xhtml+xml", "plain", "rss"])),
+                6 => format!(
+                    "type:{}",
+                    numbers.of(&["html", "xhtml+xml", "plain", "rss", "image"])
+                ),
                 7 => format!("year:{}", numbers.of(&["2010", "2012", "2020", "2004"])),
                 8 => format!("collection:{}", numbers.of(&["closed", "open"])),
                 _ => word.to_owned(),
@@ -608,7 +688,42 @@ fn searches(name: &str) -> Vec<Question> {
         .map(|_| query())
         .chain([trends])
         .chain(events)
+        .chain(INCOMPLETE.map(of_words))
+        .chain(["0000000000000000", "ffffffffffffffff"].map(same_picture))
         .collect()
+}
+
+/// Queries of words that no visible page has, or that no page has together.
+const INCOMPLETE: [&str; 8] = [
+    "river zyzzyva",
+    "river zyzzyva quokka stone",
+    "+river vellichor copper signal",
+    "zyzzyva quokka xylograph vellichor",
+    "\"river stone\" zyzzyva harbour",
+    "nowhere river quokka",
+    "archive river stone harbour letters museum winter zyzzyva",
+    "title:river zyzzyva winter",
+];
+
+fn of_words(query: &str) -> Question {
+    SearchQuestion {
+        query: query.to_owned(),
+        limit: 10,
+        explain: true,
+        facets: true,
+        ..SearchQuestion::default()
+    }
+    .into()
+}
+
+/// Asks for all images that differ from a hash in at most six bits.
+fn same_picture(hash: &str) -> Question {
+    ImagesQuestion {
+        same: Some(hash.to_owned()),
+        limit: 3,
+        ..ImagesQuestion::default()
+    }
+    .into()
 }
 
 /// Asks for the collections, by all captures and by some. An owner is also told of inputs without
@@ -680,7 +795,7 @@ fn rules(hidden: &[PlantedPage]) -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         ("collection", deny("collection = \"closed\"")),
         ("keys", deny("domain = \"hidden.org\"") + &deny("prefix = \"com,mixed)/secret/\"")),
-        ("mime", deny("mime = \"application/xhtml*\"") + &deny("mime = \"application/rss+xml\"") + &deny("mime = \"warc/revisit\"")),
+        ("mime", deny("mime = \"application/xhtml*\"") + &deny("mime = \"application/rss+xml\"") + &deny("mime = \"image/gif\"") + &deny("mime = \"warc/revisit\"")),
         ("dates", deny("from = \"2020\"") + &deny("to = \"2005\"")),
         ("digests", rules_by_digest(hidden)),
         (
@@ -708,12 +823,18 @@ struct Pair {
 }
 
 fn pair(more: Vec<PlantedPage>) -> Pair {
+    pair_with(more, |_| None)
+}
+
+/// As [`pair`], with the table of word vectors that `vectors` writes to a folder.
+fn pair_with(more: Vec<PlantedPage>, vectors: fn(&Path) -> Option<PathBuf>) -> Pair {
     let root = tempfile::tempdir().unwrap();
+    let vectors = vectors(root.path());
     let (open, mut hidden) = captures();
     hidden.extend(more);
     let input = write_to(&root.path().join("open.warc"), &open);
-    let many = archive(root.path(), "many", &input, &hidden);
-    let few = archive(root.path(), "few", &input, &[]);
+    let many = archive(root.path(), "many", &input, &hidden, vectors.clone());
+    let few = archive(root.path(), "few", &input, &[], vectors);
     set_rules(&[&many, &few], "");
     let questions = [questions_about_urls(), questions_about_ranges(), suggestions()].concat();
     Pair {
@@ -764,6 +885,66 @@ fn check(pair: &Pair, name: &str, rules: &str) {
     assert_eq!(rows(many, "zyzz")[0].word, "zyzzyva", "{name}");
     assert_eq!(rows(&of_many, "zyzz"), [], "{name}");
     assert_eq!(rows(&of_many, "riv")[0].word, "river", "{name}");
+    let found = matches_of(&of_many, "river zyzzyva");
+    assert!(
+        found.matches.iter().all(|(_, missing)| missing == &["zyzzyva"]),
+        "{name}"
+    );
+    assert!(found.total > 0 && found.images > 0, "{name}");
+    check_without_strict(pair, name, rules);
+}
+
+/// The part of an answer that does not depend on hidden pages, even if the rules are not strict.
+#[derive(Debug, PartialEq)]
+struct Matches {
+    total: u64,
+    notes: Vec<SearchNote>,
+    /// Key of each result, and the words that it lacks.
+    matches: BTreeMap<String, Vec<String>>,
+    /// Number of images.
+    images: u64,
+}
+
+fn matches_of(archive: &Archive, query: &str) -> Matches {
+    let question = SearchQuestion {
+        query: query.to_owned(),
+        limit: 1000,
+        ..SearchQuestion::default()
+    };
+    let found = archive.ask(question).unwrap().body;
+    let images = ImagesQuestion {
+        query: query.to_owned(),
+        limit: 1,
+        ..ImagesQuestion::default()
+    };
+    Matches {
+        total: found.summary.total,
+        notes: found.summary.notes,
+        matches: found
+            .hits
+            .into_iter()
+            .map(|hit| (hit.url_key, hit.missing))
+            .collect(),
+        images: archive.ask(images).unwrap().body.summary.total,
+    }
+}
+
+/// Without `strict`, hidden pages may change scores. They change no match, total, note or missing
+/// word.
+#[track_caller]
+fn check_without_strict(pair: &Pair, name: &str, rules: &str) {
+    for archive in [&pair.many, &pair.few] {
+        std::fs::write(archive.rights_path(), rules).unwrap();
+    }
+    let of_many = pair.many.seen_by(Groups::public());
+    let of_few = pair.few.seen_by(Groups::public());
+    for query in INCOMPLETE {
+        assert_eq!(
+            matches_of(&of_many, query),
+            matches_of(&of_few, query),
+            "{name}: {query}"
+        );
+    }
 }
 
 #[test]
@@ -775,9 +956,24 @@ fn what_is_hidden_shows_in_no_answer() {
             check(&pair, name, &rules);
         }
     }
-    pair = self::pair(Vec::new());
+    // Here word vectors change the order, too.
+    pair = pair_with(Vec::new(), |root| Some(write_vectors(root)));
     let rules = rules(&pair.hidden);
-    check(&pair, "keys", &rules["keys"]);
+    for name in ["keys", "collection"] {
+        check(&pair, name, &rules[name]);
+    }
+    let question = SearchQuestion {
+        query: "river stone".to_owned(),
+        limit: 1,
+        explain: true,
+        ..SearchQuestion::default()
+    };
+    let best = pair.many.ask(question).unwrap().body.hits.remove(0);
+    let explanation = best.explanation.unwrap();
+    assert!(
+        explanation["similarity"]["score"].as_f64().unwrap() > 0.0,
+        "{explanation}"
+    );
 }
 
 #[test]

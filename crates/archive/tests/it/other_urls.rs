@@ -67,7 +67,13 @@ fn found(archive: &Archive) -> u64 {
         limit: 10,
         ..SearchQuestion::default()
     };
-    archive.seen_by(Groups::public()).ask(search).unwrap().body.total
+    archive
+        .seen_by(Groups::public())
+        .ask(search)
+        .unwrap()
+        .body
+        .summary
+        .total
 }
 
 #[test]

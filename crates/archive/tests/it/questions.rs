@@ -363,9 +363,17 @@ fn check_selection(
             .ask(LinkCounts {
                 links: selection.clone(),
                 by,
+                first_links: 3,
             })
             .unwrap()
             .body;
+        let first: Vec<_> = counts
+            .first_links
+            .iter()
+            .map(|row| (&row.target_key, &row.source_key, &row.anchor))
+            .collect();
+        let expected_first: Vec<_> = expected.iter().map(|row| (&row[0], &row[1], &row[2])).collect();
+        assert_eq!(first, expected_first[..expected.len().min(3)], "{by}");
         let sum: u64 = counts.rows.iter().map(|row| row.links).sum();
         assert_eq!(
             (counts.links, sum),
@@ -602,7 +610,7 @@ fn search_finds_what_was_loaded() {
     let Body::Search(found) = data::ask(archive, ask("internet numbers authority", None)) else {
         panic!()
     };
-    assert!(found.total > 3 && found.hits.len() == 3 && found.next.is_some());
+    assert!(found.summary.total > 3 && found.hits.len() == 3 && found.next.is_some());
     assert!(
         found
             .hits
@@ -614,7 +622,7 @@ fn search_finds_what_was_loaded() {
     let Body::Search(second) = data::ask(archive, ask("internet numbers authority", found.next)) else {
         panic!()
     };
-    assert_eq!(second.total, found.total);
+    assert_eq!(second.summary.total, found.summary.total);
     assert!(
         second
             .hits
@@ -624,7 +632,7 @@ fn search_finds_what_was_loaded() {
     let status = data::status(archive);
     assert_eq!(status.search_documents, status.pages);
     assert_eq!(
-        found.search_epoch,
+        found.summary.search_epoch,
         archive.ask(Question::Status(Status {})).unwrap().epoch
     );
 }
@@ -658,7 +666,7 @@ fn words_are_found_composed_or_decomposed() {
         let Body::Search(found) = data::ask(&archive, Question::Search(question)) else {
             panic!()
         };
-        assert_eq!(found.total, 2, "{query}");
+        assert_eq!(found.summary.total, 2, "{query}");
         assert!(
             found
                 .hits

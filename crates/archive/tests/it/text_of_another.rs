@@ -131,7 +131,7 @@ fn questions() -> Vec<Question> {
 #[track_caller]
 fn found(archive: &Archive, what: &str) -> u64 {
     let public = archive.seen_by(Groups::public());
-    let total = public.ask(search(WORD)).unwrap().body.total;
+    let total = public.ask(search(WORD)).unwrap().body.summary.total;
     let trends = Trends {
         queries: vec![WORD.into()],
     };

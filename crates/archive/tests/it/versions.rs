@@ -70,7 +70,7 @@ fn search(archive: &Archive, query: &str) -> Vec<SearchHit> {
         ..SearchQuestion::default()
     };
     let body = archive.ask(question).unwrap().body;
-    assert_eq!(body.hits.len() as u64, body.total);
+    assert_eq!(body.hits.len() as u64, body.summary.total);
     body.hits
 }
 
@@ -366,16 +366,21 @@ fn who_may_not_see_a_page_does_not_see_what_it_was() {
     ] {
         let found = asked(rule, "kestrel OR osprey OR password from:1990");
         assert_eq!(
-            (found.total, found.hits.len(), found.notes.len()),
+            (found.summary.total, found.hits.len(), found.summary.notes.len()),
             (0, 0, 0),
             "{rule}"
         );
     }
     let found = asked("prefix = \"org,elsewhere)/\"", "kestrel OR osprey from:1990");
-    assert_eq!((found.total, found.notes.len()), (3, 0));
+    assert_eq!((found.summary.total, found.summary.notes.len()), (3, 0));
     let found = asked("from = \"2014\"", "kestrel OR osprey from:1990");
-    assert_eq!((found.total, found.notes.len()), (0, 1), "{:?}", found.notes);
+    assert_eq!(
+        (found.summary.total, found.summary.notes.len()),
+        (0, 1),
+        "{:?}",
+        found.summary.notes
+    );
     let found = asked("to = \"2011\"", "password from:1990");
-    assert_eq!((found.total, found.hits[0].past_versions), (1, 2));
+    assert_eq!((found.summary.total, found.hits[0].past_versions), (1, 2));
     assert_eq!(found.hits[0].since, "2014-01-01T00:00:00.000Z");
 }

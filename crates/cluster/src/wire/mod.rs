@@ -17,6 +17,7 @@ use std::time::Duration;
 
 pub(super) mod auth;
 pub(super) mod body;
+mod buffered;
 pub(super) mod client;
 pub(super) mod frame;
 #[cfg(feature = "testing")]

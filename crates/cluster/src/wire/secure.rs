@@ -19,12 +19,13 @@ use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::body::Body;
+use super::buffered::BufferedConnector;
 use super::link_error::LinkError;
 use super::{CLIENT_KEEPS, CONNECT_MAX, IDLE_CONNECTIONS_MAX};
 use crate::trust::{Tls, Trust};
 
 /// Connections of this process, pooled by address.
-pub(crate) type Http = Client<HttpsConnector<HttpConnector>, Body>;
+pub(crate) type Http = Client<HttpsConnector<BufferedConnector>, Body>;
 
 const SECURE: &str = "https";
 const PLAIN: &str = "http";
@@ -47,7 +48,7 @@ pub(crate) fn http(trust: &Trust) -> Http {
         .https_or_http()
         .with_server_name_resolver(FixedServerNameResolver::new(name))
         .enable_http1()
-        .wrap_connector(connector);
+        .wrap_connector(BufferedConnector(connector));
     Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(CLIENT_KEEPS)

@@ -176,12 +176,12 @@ pub(crate) fn small_image() -> Vec<u8> {
 
 pub(crate) fn images() {
     let workers = workers(60);
-    let facts = workers.describe(&small_image()).unwrap();
+    let facts = workers.describe(&small_image(), false).unwrap();
     assert_eq!((facts.width, facts.height), (2, 1));
     assert!(facts.hash.is_some());
     let thumbnail = workers.thumbnail(&small_image()).unwrap();
     assert_eq!(thumbnail.mime, "image/jpeg");
-    let again = workers.describe(&thumbnail.data).unwrap();
+    let again = workers.describe(&thumbnail.data, false).unwrap();
     assert_eq!((again.width, again.height), (2, 1));
     for bytes in [&b""[..], b"BM", b"text", &small_image()[..30]] {
         let read = workers.thumbnail(bytes);

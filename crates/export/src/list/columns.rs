@@ -118,6 +118,8 @@ pub(super) const IMAGES: Columns = columns![
     until: TimeMs = "/capture/until",
     mime: Text = "/capture/mime",
     hash: Text = "/capture/hash",
+    exif_time: Text = "/capture/exif_time",
+    exif_location: Text = "/capture/exif_location",
 ];
 
 pub(super) const TRENDS: Columns = columns![

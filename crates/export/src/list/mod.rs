@@ -5,18 +5,20 @@
 
 mod columns;
 mod counts;
+mod trends;
 
 use std::io::{self, Write};
 
 use archive::AskError;
 use archive::question::{
-    Body, CdxBody, DomainsBody, ImagesBody, LinksBody, ListedPagesBody, Question, TopBody,
+    Body, CdxBody, DomainsBody, ImagesBody, LinksBody, ListedPagesBody, Question, TopBody, TrendsBody,
 };
 use facts::RowStream;
 use serde::Serialize;
 
 use crate::results::{AskFn, ExportError, ExportFormat};
 pub use counts::LinkCountSum;
+pub use trends::{TrendYear, trend_years};
 
 use columns::{
     CAPTURES, Columns, DOMAINS, IMAGES, LINK_COUNTS, LINKS, LISTED_PAGES, RANKING, TRENDS, VERSION_LINKS,
@@ -63,6 +65,7 @@ impl List {
             Question::Cdx(_) => Some(List::Captures),
             Question::ListedPages(_) => Some(List::ListedPages),
             Question::Images(_) => Some(List::Images),
+            Question::Trends(_) => Some(List::Trends),
             _ => None,
         }
     }
@@ -188,6 +191,8 @@ pub struct ListExport {
     left: u64,
     /// Counts of links, which are written when all are added.
     counts: LinkCountSum,
+    /// The answer with the whole list, if it is known already.
+    whole: Option<Body>,
     ended: bool,
 }
 
@@ -195,16 +200,15 @@ impl ListExport {
     /// Prepares to write all rows of a question in one of [`ExportFormat::TABLES`]. The question's
     /// own limit is not used; its cursor is where the list begins. Returns `None` if its answer is
     /// not a list ([`List::of`]).
-    pub fn new(mut question: Question, format: ExportFormat) -> Option<ListExport> {
-        let list = List::of(&question)?;
-        paging(&mut question)?;
+    pub fn new(question: Question, format: ExportFormat) -> Option<ListExport> {
         Some(ListExport {
+            list: List::of(&question)?,
             question,
-            list,
             format,
             writer: None,
             left: u64::MAX,
             counts: LinkCountSum::default(),
+            whole: None,
             ended: false,
         })
     }
@@ -214,14 +218,22 @@ impl ListExport {
         ListExport { left: rows, ..self }
     }
 
-    /// Returns the question for the first row alone, whose error tells whether the list can be
-    /// written at all.
+    /// Returns the question for the first row alone, or the whole question if its answer has no
+    /// parts. Its error tells whether the list can be written at all.
     pub fn first_row(&self) -> Question {
         let mut question = self.question.clone();
         if let Some((_, limit)) = paging(&mut question) {
             *limit = 1;
         }
         question
+    }
+
+    /// Takes the answer to [`ListExport::first_row`]. If it is the whole list, it is written and
+    /// not asked for again.
+    pub fn take_first(&mut self, body: Body) {
+        if paging(&mut self.question).is_none() {
+            self.whole = Some(body);
+        }
     }
 
     /// Returns whether the whole list is written.
@@ -255,7 +267,11 @@ impl ListExport {
                 .min(ROWS_AT_ONCE);
         }
         let before = writer.rows;
-        let next = match ask(self.question.clone())?.body {
+        let body = match self.whole.take() {
+            Some(body) => body,
+            None => ask(self.question.clone())?.body,
+        };
+        let next = match body {
             Body::LinkCounts(part) => {
                 self.counts.add(&part);
                 if self.counts.groups() > GROUPS_MAX {
@@ -283,7 +299,8 @@ impl ListExport {
     }
 }
 
-/// Returns the cursor and the limit of a question whose answer is a list.
+/// Returns the cursor and the limit of a question whose answer is part of a list; `None` if it is
+/// the whole list, as for trends.
 fn paging(question: &mut Question) -> Option<(&mut Option<String>, &mut usize)> {
     match question {
         Question::Inlinks(links) => Some((&mut links.after, &mut links.limit)),
@@ -306,13 +323,13 @@ fn put(writer: &mut ListWriter, body: Body, out: &mut dyn Write) -> Result<Optio
         Body::Domains(DomainsBody { rows, next }) => writer.rows(&rows, out).map(|()| next),
         Body::Cdx(CdxBody { rows, next, .. }) => writer.rows(&rows, out).map(|()| next),
         Body::Images(ImagesBody { hits, next, .. }) => writer.rows(&hits, out).map(|()| next),
+        Body::Trends(TrendsBody { rows, .. }) => {
+            let years: Vec<TrendYear<'_>> = rows.iter().flat_map(trend_years).collect();
+            writer.rows(&years, out).map(|()| None)
+        }
         Body::ListedPages(ListedPagesBody { rows, problems, next }) => match problems.first() {
             // The file would lack pages and not say so.
-            Some(problem) => Err(AskError::unavailable(format!(
-                "{} {} line {}: {}",
-                problem.package, problem.list, problem.line, problem.what
-            ))
-            .into()),
+            Some(problem) => Err(AskError::unavailable(problem).into()),
             None => writer.rows(&rows, out).map(|()| next),
         },
         _ => Err(AskError::internal("the answer is not a list").into()),

@@ -1,8 +1,10 @@
 //! Lists as tables.
 
+use std::cell::Cell;
+
 use archive::question::{
     Answer, CdxRow, DomainRow, Domains, ImageCapture, ImageHit, ImagePage, LinkCountRow, LinkCounts,
-    LinkCountsBody, LinkRow, LinkVersion, ListedPageRow, Status, TopRow,
+    LinkCountsBody, LinkRow, LinkVersion, ListedPageRow, Status, TopRow, TrendRow, Trends, YearCount,
 };
 use serde_json::Value;
 
@@ -105,6 +107,8 @@ fn columns_lead_to_fields() {
             until: Some(text()),
             mime: text(),
             hash: Some(text()),
+            exif_time: Some(text()),
+            exif_location: Some(text()),
         }),
         ..ImageHit::default()
     };
@@ -212,6 +216,46 @@ fn counts(question: Question) -> Result<Answer, AskError> {
         epoch: 1,
         body: body.into(),
     })
+}
+
+#[test]
+fn trends_have_a_row_for_each_query_and_year() {
+    let asked = Cell::new(0);
+    let trends = |_: Question| {
+        asked.set(asked.get() + 1);
+        let row = |query: &str, counts: &[u64]| TrendRow {
+            query: query.to_owned(),
+            years: (2013..)
+                .zip(counts)
+                .map(|(year, count)| YearCount {
+                    year,
+                    count: *count,
+                    documents: 5,
+                })
+                .collect(),
+            ..TrendRow::default()
+        };
+        let rows = vec![row("a, b", &[2, 0]), row("c", &[1])];
+        let body = TrendsBody {
+            rows,
+            ..TrendsBody::default()
+        };
+        Ok(Answer { epoch: 1, body }.any())
+    };
+    let mut export = ListExport::new(Trends::default().into(), ExportFormat::Csv).unwrap();
+    let mut out = Vec::new();
+    while export.next(&trends, &mut out).unwrap().is_none() {}
+    assert_eq!(
+        String::from_utf8(out.clone()).unwrap(),
+        "query,year,matches,versions\r\n\"a, b\",2013,2,5\r\n\"a, b\",2014,0,5\r\nc,2013,1,5\r\n"
+    );
+    // With the answer to the first question, it is not asked again.
+    let mut again = ListExport::new(Trends::default().into(), ExportFormat::Csv).unwrap();
+    again.take_first(trends(again.first_row()).unwrap().body);
+    asked.set(0);
+    let mut written = Vec::new();
+    while again.next(&trends, &mut written).unwrap().is_none() {}
+    assert_eq!((asked.get(), written), (0, out));
 }
 
 #[test]

@@ -395,8 +395,6 @@ fn leave_out<'r>(rules: &'r TakedownRules, member: &'r MemberRules) -> Redaction
 
 fn row_of(capture: Capture, offset: u64, filename: &str) -> CdxRow {
     CdxRow {
-        timestamp: format::date::digits(capture.fetch_time_ms),
-        fetch_time: format::date::iso(capture.fetch_time_ms),
         kind: capture.kind,
         url_key: capture.url_key,
         url: capture.url,
@@ -407,7 +405,7 @@ fn row_of(capture: Capture, offset: u64, filename: &str) -> CdxRow {
         length: capture.length,
         offset,
         filename: filename.to_owned(),
-        ..CdxRow::default()
+        ..CdxRow::at(capture.fetch_time_ms)
     }
 }
 

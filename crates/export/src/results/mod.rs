@@ -240,7 +240,7 @@ impl ResultExport {
             }
         }
         let found = ask(self.question.clone().into())?.to::<SearchQuestion>()?.body;
-        self.total = found.shown_total;
+        self.total = found.summary.shown_total;
         let mut exporter = Exporter {
             ask,
             sources,

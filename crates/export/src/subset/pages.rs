@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use archive::question::{ListedPages, ListedPagesProblem};
+use archive::question::ListedPages;
 use cdx::CdxRow;
 use inputs::{MAIN_LIST, package_of};
 use serde_json::{Map, Value, json};
@@ -108,7 +108,7 @@ impl Pages {
                     return Err(ExportError::Stopped(0));
                 }
                 let body = ask(question.clone().into())?.to::<ListedPages>()?.body;
-                problems.extend(body.problems.iter().map(problem_text));
+                problems.extend(body.problems.iter().map(ToString::to_string));
                 for row in body.rows {
                     let (Some(capture), Some(listed)) = (row.capture, row.listed) else {
                         continue;
@@ -238,15 +238,4 @@ fn divided(row: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     let (place, rest) = row.split_at(end + 1);
     let (kind, rest) = rest.split_first()?;
     Some((place, *kind, rest))
-}
-
-fn problem_text(problem: &ListedPagesProblem) -> String {
-    let ListedPagesProblem {
-        package, list, line, ..
-    } = problem;
-    let place = match line {
-        0 => format!("{package} {list}"),
-        line => format!("{package} {list} line {line}"),
-    };
-    format!("{}: {}", place.trim_end(), problem.what)
 }

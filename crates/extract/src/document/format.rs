@@ -83,7 +83,7 @@ impl Format {
             || is_xml(mime)
             || is_json(mime)
             || has_files(scope) && DocumentFormat::of_type(mime).is_some()
-            || scope == DocumentScope::Images && is_image(mime)
+            || has_images(scope) && is_image(mime)
     }
 
     /// Returns the format of a payload; `None` if it is no document.
@@ -95,7 +95,7 @@ impl Format {
             UNKNOWN => feed::begins(bytes).then_some(Format::XmlFeed),
             _ if is_xml(mime) => feed::begins(bytes).then_some(Format::XmlFeed),
             _ if is_json(mime) => json_feed::begins(bytes).then_some(Format::JsonFeed),
-            _ if scope == DocumentScope::Images && is_image(mime) => Some(Format::Image),
+            _ if has_images(scope) && is_image(mime) => Some(Format::Image),
             _ if has_files(scope) => DocumentFormat::of_type(mime).map(Format::WithReader),
             _ => None,
         }
@@ -104,7 +104,12 @@ impl Format {
 
 /// Returns whether PDF, EPUB and office files are documents.
 fn has_files(scope: DocumentScope) -> bool {
-    matches!(scope, DocumentScope::All | DocumentScope::Images)
+    scope == DocumentScope::All || has_images(scope)
+}
+
+/// Returns whether images are documents.
+fn has_images(scope: DocumentScope) -> bool {
+    matches!(scope, DocumentScope::Images | DocumentScope::Exif)
 }
 
 fn is_image(mime: &str) -> bool {

@@ -10,12 +10,14 @@
 //!   ([`DocumentFailure::is_temporary`]).
 //! - A capture whose text cannot be read is a document without text, with the reason.
 
+mod exif;
 mod feed;
 mod format;
 mod image;
 mod json_feed;
 mod plain;
 
+pub use exif::Exif;
 pub use format::DocumentFormat;
 pub use image::{ImageFacts, Thumbnail};
 
@@ -43,6 +45,8 @@ pub enum DocumentScope {
     All,
     /// Images as well: their size and what they look like.
     Images,
+    /// Time and place of images as well.
+    Exif,
 }
 
 impl DocumentScope {
@@ -53,6 +57,7 @@ impl DocumentScope {
             DocumentScope::Text => "text",
             DocumentScope::All => "all",
             DocumentScope::Images => "images",
+            DocumentScope::Exif => "exif",
         }
     }
 }
@@ -89,12 +94,12 @@ pub trait DocumentReader: fmt::Debug + Send + Sync {
     /// [`DocumentFailure`].
     fn read(&self, format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure>;
 
-    /// Returns size and perceptual hash of an image. The same bytes give the same answer, unless
-    /// the failure says otherwise.
+    /// Returns size and perceptual hash of an image, and its EXIF data if `exif` asks for it. The
+    /// same bytes give the same answer, unless the failure says otherwise.
     ///
     /// # Errors
     /// [`DocumentFailure`].
-    fn describe(&self, bytes: &[u8]) -> Result<ImageFacts, DocumentFailure>;
+    fn describe(&self, bytes: &[u8], exif: bool) -> Result<ImageFacts, DocumentFailure>;
 
     /// Returns a small copy of an image.
     ///
@@ -241,7 +246,9 @@ fn read_with_reader(
 
 /// Describes an image with the reader. Its text is the description.
 fn describe(bytes: &[u8], documents: &Documents) -> (Page, Option<warc::Defect>) {
-    let found = reader_of(documents).and_then(|reader| reader.describe(bytes));
+    // Places where people were are read only if they are asked for.
+    let exif = documents.scope == DocumentScope::Exif;
+    let found = reader_of(documents).and_then(|reader| reader.describe(bytes, exif));
     match found {
         Ok(facts) => {
             let page = Page {
@@ -273,7 +280,7 @@ fn line(text: &str) -> String {
 }
 
 /// Returns a text in its lines, with collapsed white space, and whether it was truncated.
-fn lines(text: &str) -> (String, bool) {
+pub(crate) fn lines(text: &str) -> (String, bool) {
     let mut lines = Collapser::lines(TEXT_BYTES_MAX);
     for line in text.lines() {
         lines.push(line.as_bytes());

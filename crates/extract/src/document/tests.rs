@@ -20,13 +20,17 @@ impl DocumentReader for Counting {
         }
     }
 
-    fn describe(&self, bytes: &[u8]) -> Result<ImageFacts, DocumentFailure> {
+    fn describe(&self, bytes: &[u8], exif: bool) -> Result<ImageFacts, DocumentFailure> {
         match bytes {
             b"damaged" => Err(DocumentFailure::Unreadable("no size".to_owned())),
             _ => Ok(ImageFacts {
                 width: 640,
                 height: 480,
                 hash: Some(bytes.len() as u64),
+                exif: exif.then(|| crate::Exif {
+                    version: Some(231),
+                    ..crate::Exif::default()
+                }),
             }),
         }
     }
@@ -88,6 +92,8 @@ fn images_are_described_if_they_are_asked_for() {
             ("640x480 0000000000000005", "")
         );
         assert_eq!(image.title, "");
+        let image = read_of(content_type, b"12345", DocumentScope::Exif).unwrap();
+        assert_eq!(image.text, "640x480 0000000000000005\nexif 0231");
         for scope in [DocumentScope::None, DocumentScope::Text, DocumentScope::All] {
             assert_eq!(read_of(content_type, b"12345", scope), None);
         }

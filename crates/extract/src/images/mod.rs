@@ -6,7 +6,7 @@
 
 mod stored;
 
-pub use stored::{stored_images, visible_text};
+pub use stored::{stored_image_lines, stored_images, visible_text};
 
 use crate::html::RawImage;
 use crate::resolve::Resolver;

@@ -47,10 +47,15 @@ pub fn visible_text(stored: &str) -> &str {
     stored.split_once(SEPARATOR).map_or(stored, |(text, _)| text)
 }
 
+/// Returns the images in a stored text as they are stored: one a line, as JSON; empty without
+/// images.
+pub fn stored_image_lines(stored: &str) -> &str {
+    stored.split_once(SEPARATOR).map_or("", |(_, images)| images)
+}
+
 /// Returns the images in a stored text. A line that is no image is skipped.
 pub fn stored_images(stored: &str) -> Vec<Image> {
-    let lines = stored.split_once(SEPARATOR).map_or("", |(_, images)| images);
-    lines
+    stored_image_lines(stored)
         .lines()
         // An array would be read as an image without fields.
         .filter(|line| line.starts_with('{'))
@@ -89,7 +94,9 @@ mod tests {
             (visible_text(&both), stored_images(&both)),
             ("Some\ntext", images)
         );
+        assert_eq!(stored_image_lines(&both).lines().count(), 2);
         let alone = stored("Some\ntext", Vec::new());
+        assert_eq!(stored_image_lines(&alone), "");
         assert_eq!((alone.as_str(), stored_images(&alone).len()), ("Some\ntext", 0));
     }
 

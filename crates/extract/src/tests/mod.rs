@@ -43,8 +43,58 @@ fn response(target: &str, block: &str) -> warc::Record {
 
 fn capture_of(record: &warc::Record) -> Capture {
     match extract(record, &ALL) {
-        Extracted::Capture(capture) => *capture,
+        Extracted::Capture(capture) => {
+            check_row(record, &capture);
+            *capture
+        }
         other => panic!("{other:?}"),
+    }
+}
+
+/// Checks that the outcome without content differs from the capture in its content only.
+#[track_caller]
+fn check_row(record: &warc::Record, whole: &Capture) {
+    let Extracted::Capture(row) = extract_row(record) else {
+        panic!("no capture")
+    };
+    assert!(row.digest.is_empty() || row.digest == whole.digest);
+    let expected = Capture {
+        page: whole.page.as_ref().map(|_| Page::default()),
+        document: None,
+        document_defect: None,
+        digest: row.digest.clone(),
+        ..whole.clone()
+    };
+    assert_eq!(*row, expected);
+}
+
+#[test]
+fn a_row_is_made_without_reading_the_content() {
+    const HTML: &str = "Content-Type: text/html\r\n";
+    const UNKNOWN: &str = "Content-Type: text/html\r\nTransfer-Encoding: x-secret\r\n";
+    for (fields, payload, is_page) in [
+        (HTML, "<a href=/x>y</a>", true),
+        (HTML, "", true),
+        (UNKNOWN, "<html>", true),
+        (UNKNOWN, "\x01\x02", false),
+        ("", "<html>", true),
+        ("", "words", false),
+        ("Content-Type: text/plain\r\n", "<html>", false),
+    ] {
+        let block = format!("HTTP/1.1 200 OK\r\n{fields}\r\n{payload}");
+        let capture = capture_of(&response("http://a.org/", &block));
+        assert_eq!(capture.page.is_some(), is_page, "{fields}{payload}");
+    }
+    let block = "HTTP/1.1 302 Found\r\nLocation: /b\r\n\r\n";
+    capture_of(&response("http://a.org/", block));
+    for mime in ["text/plain", "image/png"] {
+        let headers = [
+            ("WARC-Target-URI", "http://a.org/"),
+            ("WARC-Date", "2014-01-26T20:06:24Z"),
+            ("Content-Type", mime),
+        ];
+        capture_of(&record(warc::Kind::Conversion, &headers, "Title\nwords"));
+        capture_of(&record(warc::Kind::Resource, &headers, "words"));
     }
 }
 

@@ -27,7 +27,7 @@ use json::Text;
 const REFERENCES_DECODED_SINCE_MS: i64 = 1_561_939_200_000;
 
 /// Extracts the capture that a `metadata` record describes, if it is the WAT of a response.
-pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
+pub(crate) fn extract(record: &warc::Record, settings: Option<&Settings>) -> Extracted {
     if !begins_like_wat(&record.body) {
         return Extracted::Counted;
     }
@@ -47,7 +47,7 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     let target = envelope.target_uri.map(Text::decode);
     let date = envelope.date.map(Text::decode);
     match facts_of(target.as_deref(), date.as_deref()) {
-        Ok(facts) => Extracted::Capture(Box::new(capture(record, &envelope, facts, settings.links))),
+        Ok(facts) => Extracted::Capture(Box::new(capture(record, &envelope, facts, settings))),
         Err(outcome) => outcome,
     }
 }
@@ -108,7 +108,8 @@ pub(crate) fn begins_like_wat(block: &[u8]) -> bool {
     name.starts_with(b"\"Envelope\"") || name.starts_with(b"\"Container\"")
 }
 
-fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, scope: LinkScope) -> Capture {
+fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, settings: Option<&Settings>) -> Capture {
+    let scope = settings.map_or(LinkScope::All, |settings| settings.links);
     let mime = mime::normalize(envelope.content_type.map(Text::decode).as_deref());
     let status = envelope.status();
     let digests = [envelope.payload_digest, envelope.entity_digest];
@@ -117,7 +118,10 @@ fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, scope: Link
         .flatten()
         .find_map(|text| digest::declared(&text.decode()));
     let is_html = mime::may_be_html(&mime) && (mime != mime::UNKNOWN || envelope.has_html);
-    let page = (matches!(status, 200..=299) && is_html).then(|| page_of(envelope, &facts, scope));
+    let page = (matches!(status, 200..=299) && is_html).then(|| match settings {
+        Some(_) => page_of(envelope, &facts, scope),
+        None => Page::default(),
+    });
     let refresh = envelope.refresh_header.map(Text::decode);
     let refreshes_elsewhere = page.is_some()
         && refresh.is_some_and(|value| html::refresh::leads_elsewhere(&value, &facts.url, &facts.url_key));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Documents;
+use crate::{Documents, extract};
 use proptest::prelude::*;
 
 /// A WAT record around `http`, the content of HTTP-Response-Metadata.

@@ -206,6 +206,20 @@ fn past_texts_of(cut: &Cut, group: &[StoredCapture], kept: &mut Rows) -> Result<
     Ok(None)
 }
 
+/// Compares the keys of `rendered_texts` with `index_lines`.
+pub(super) fn rendered_texts(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
+    let cut = snapshot.cut();
+    for row in cut.iter(Table::RenderedTexts) {
+        let (key, value) = row?;
+        cut.decode(Table::RenderedTexts, &key, texts::decode(&value))?;
+        if !cut.contains(Table::IndexLines, &key)? {
+            let found = format!("{} has no attachment", key.escape_ascii());
+            return Ok(difference(Table::RenderedTexts, found));
+        }
+    }
+    Ok(None)
+}
+
 fn word(has_content: bool, is_page: bool) -> &'static str {
     match (has_content, is_page) {
         (true, true) => "a page",

@@ -39,9 +39,9 @@ pub struct IndexCheck {
 
 impl Snapshot {
     /// Compares every file of every table with its checksum. Then compares the derived tables
-    /// (in-links, page marks, domains, rankings, past texts, past links, references) with the
-    /// tables that they are derived from. Memory is bounded. Reports the first difference in each
-    /// derived table.
+    /// (in-links, page marks, domains, rankings, past texts, rendered texts, past links, references)
+    /// with the tables that they are derived from. Memory is bounded. Reports the first difference
+    /// in each derived table.
     ///
     /// # Errors
     /// [`DumpError`] if the check cannot be done: there is no room for sorting, or the index is
@@ -86,6 +86,7 @@ impl Snapshot {
         damages.add_all(uris.as_ref().and_then(|uris| uris.stray_anchors.clone()));
         damages.checked(derived::rankings(self))?;
         damages.checked(derived::past_texts(self))?;
+        damages.checked(derived::rendered_texts(self))?;
         damages.checked(past_links::past_links(self))?;
         damages.checked(originals::references(self))?;
         let (versions, uris) = (versions.unwrap_or_default(), uris.unwrap_or_default());

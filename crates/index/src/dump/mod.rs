@@ -6,6 +6,7 @@
 mod details;
 mod print;
 mod rows;
+mod serving;
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,6 +15,7 @@ pub use details::Details;
 pub(crate) use print::Printer;
 #[cfg(any(test, feature = "model"))]
 pub(crate) use rows::{dump_ledger, dump_quarantine, print_captures};
+pub use serving::ServingRows;
 
 /// A view that can be dumped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,6 +80,9 @@ pub enum DumpNameError {
     /// There are no such details.
     #[error("unknown details `{0}`")]
     Details(String),
+    /// There is no such serving table.
+    #[error("unknown serving table `{0}`")]
+    Serving(String),
     /// There is no such format.
     #[error("unknown format `{0}`; expected tsv or jsonl")]
     Format(String),

@@ -286,7 +286,7 @@ fn unpack_inlink(row: &[u8]) -> Result<(&str, &str, &str, bool), Corrupt> {
     Ok((text(target)?, text(source)?, text(anchor)?, *nofollow == 1))
 }
 
-fn pack_rank(counts: Counts, url_key: &[u8]) -> Vec<u8> {
+pub(super) fn pack_rank(counts: Counts, url_key: &[u8]) -> Vec<u8> {
     let mut row = Vec::with_capacity(16 + url_key.len());
     // Complemented big-endian counts sort in descending order.
     row.extend_from_slice(&(!counts.inlinks_external).to_be_bytes());
@@ -295,7 +295,7 @@ fn pack_rank(counts: Counts, url_key: &[u8]) -> Vec<u8> {
     row
 }
 
-fn unpack_rank(row: &[u8]) -> Result<Ranked, Corrupt> {
+pub(super) fn unpack_rank(row: &[u8]) -> Result<Ranked, Corrupt> {
     let mut r = Reader::new(row);
     let mut number = || {
         let bytes = r.take(8)?.first_chunk().ok_or(Corrupt("truncated row"))?;

@@ -12,15 +12,19 @@ use crate::views::index_lines;
 use extract::IndexLine;
 
 /// Row keys of captures from `from` (inclusive) to `to` (exclusive).
-pub(super) struct Span {
-    pub(super) from: Vec<u8>,
-    pub(super) to: Option<Vec<u8>>,
+#[derive(Debug, Clone)]
+pub struct Span {
+    /// First row key, which need not exist.
+    pub from: Vec<u8>,
+    /// End of the row keys; `None` for all from `from` on.
+    pub to: Option<Vec<u8>>,
     /// Limits the rows to this URL key: rows of a longer key that contains a NUL may be among them.
     pub(super) exact: Option<String>,
 }
 
 impl Span {
-    pub(super) fn of(range: KeyRange) -> Span {
+    /// Returns the row keys of a range.
+    pub fn of(range: KeyRange) -> Span {
         let (from, to, exact) = match range {
             KeyRange::All => (Vec::new(), None, None),
             KeyRange::Prefix(prefix) => {
@@ -38,7 +42,8 @@ impl Span {
     }
 
     /// Returns the part after a row key, or before it in a backward walk.
-    pub(super) fn beyond(mut self, reversed: bool, at: Option<&[u8]>) -> Span {
+    #[must_use]
+    pub fn beyond(mut self, reversed: bool, at: Option<&[u8]>) -> Span {
         let Some(at) = at else { return self };
         if reversed {
             if self.to.as_deref().is_none_or(|to| at < to) {
@@ -49,6 +54,11 @@ impl Span {
             self.from.push(0);
         }
         self
+    }
+
+    /// Returns whether a row key from `from` to `to` belongs to the range.
+    pub fn has(&self, key: &[u8]) -> bool {
+        self.exact.as_ref().is_none_or(|exact| is_of_key(key, exact))
     }
 }
 

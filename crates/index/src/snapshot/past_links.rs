@@ -3,8 +3,9 @@
 use extract::Link;
 use rustc_hash::FxHashMap;
 
+use super::Snapshot;
 use super::history::Labels;
-use super::{Snapshot, link_row};
+use super::links::link_row;
 use crate::domain_of::DomainOf;
 use crate::error::SnapshotError;
 use crate::rows::{CaptureRow, VersionLink};

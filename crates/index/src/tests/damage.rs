@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use extract::IndexLine;
 use fjall::AbstractTree;
 
 use crate::cut::Cut;
 use crate::tables::{Table, Tables};
 use crate::tests::support::{Pair, key, noise, page};
 use crate::views::totals;
-use crate::{Snapshot, SnapshotError};
+use crate::{Batch, Snapshot, SnapshotError};
 
 /// Creates an index with rows in every table that answers use: in-links in separate rows, stored
 /// rankings, and texts in separate files.
@@ -123,6 +124,40 @@ fn rows_that_do_not_follow_from_others_are_found() {
         assert_eq!(damages.len(), 1, "{damages:?}");
         assert_eq!(damages[0].table, table.name());
     }
+}
+
+#[test]
+fn a_rendered_text_without_its_attachment_is_found() {
+    let mut pair = pair();
+    let input = pair.input("texts.warc.gz");
+    let attachment = IndexLine {
+        url_key: key("http://s.org/1"),
+        fetch_time_ms: 50_000,
+        url: "urn:text:http://s.org/1".into(),
+        mime: "text/plain".into(),
+        status: 0,
+        digest: "T".into(),
+        filename: String::new(),
+        record_offset: 5,
+        record_length: 10,
+        offset: 5,
+        length: 10,
+        alias_of: None,
+        text: Some("words".into()),
+    };
+    let batch = Batch {
+        lines: vec![(input, attachment)],
+        ..Batch::default()
+    };
+    pair.index().apply(batch).unwrap();
+    let tables = tables(&pair);
+    let damages = || fresh_snapshot(&pair, &tables).check().unwrap().damages;
+    assert_eq!(damages(), []);
+    let mut rows = pair.snapshot().cut().iter(Table::IndexLines);
+    let (row, _) = rows.next().unwrap().unwrap();
+    tables.space(Table::IndexLines).remove(row).unwrap();
+    let found: Vec<_> = damages().into_iter().map(|damage| damage.table).collect();
+    assert_eq!(found, [Table::RenderedTexts.name()]);
 }
 
 #[test]

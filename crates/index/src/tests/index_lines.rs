@@ -48,6 +48,7 @@ fn line(capture: &Capture, filename: &str, offset: u64) -> IndexLine {
         offset,
         length: 20,
         alias_of: None,
+        text: None,
     }
 }
 
@@ -126,8 +127,8 @@ fn check(index: &Index, plain: &Plain) {
         plain.captures.len()
     );
     let totals = snapshot.totals().unwrap();
-    let sums = (plain.captures.len() as u64, plain.lines.len() as u64);
-    assert_eq!((totals.captures, totals.index_lines), sums);
+    let sums = (plain.captures.len() as u64, plain.lines.len() as u64, 0);
+    assert_eq!((totals.captures, totals.index_lines, totals.attachments), sums);
     assert_eq!(snapshot.check().unwrap().damages, []);
 }
 
@@ -291,6 +292,49 @@ fn lines_of_the_last_second_are_shown() {
         .collect();
     assert_eq!(found.len(), 1);
     assert!(found[0].index_only && found[0].input_name == "x.warc.gz");
+}
+
+/// A snapshot keeps its sums, so a later takedown must not change them.
+#[test]
+fn attachments_and_lines_are_counted_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = Index::open(dir.path(), None, Settings::default()).unwrap();
+    let input = |name: &str| {
+        let entry = LedgerRow::pending(name, &format!("/{name}"), &format!("sha256:{name}"), 100, "");
+        index.register_input(entry, None).unwrap().0
+    };
+    let (lines, records) = (input("x.cdxj"), input("x.warc.gz"));
+    let attachment = |offset| IndexLine {
+        url: "urn:text:http://example.com/0".into(),
+        ..line(&capture(0, 0, 0, offset), "", offset)
+    };
+    let of_index = line(&capture(1, 0, 0, 0), "y.warc.gz", 0);
+    index
+        .apply(Batch {
+            lines: vec![
+                (lines, of_index),
+                (records, attachment(10)),
+                (records, attachment(20)),
+            ],
+            ..Batch::default()
+        })
+        .unwrap();
+    let counted = |snapshot: &crate::Snapshot| {
+        let totals = snapshot.totals().unwrap();
+        (totals.index_lines, totals.attachments)
+    };
+    let before = index.snapshot();
+    assert_eq!(counted(&before), (1, 2));
+    let asked = TakedownRequest {
+        selector: Selector::Url("com,example)/0".into()),
+        who: String::new(),
+        reason: String::new(),
+        at_ms: 0,
+    };
+    index
+        .take_down(&asked, &mut |_| Err("not asked for".into()), None)
+        .unwrap();
+    assert_eq!((counted(&index.snapshot()), counted(&before)), ((1, 0), (1, 2)));
 }
 
 /// 9999-12-31T23:59:59Z

@@ -99,24 +99,18 @@ fn what_cannot_be_read_again_leaves_all_as_it_was() {
 }
 
 #[test]
-fn a_forgotten_input_has_no_row_and_its_number_is_not_used_again() {
+fn forgotten_inputs_have_no_rows_and_their_numbers_are_not_used_again() {
     let (mut pair, input) = Pair::with_input();
     let kept = pair.input("b.warc.gz");
     pair.load(kept, [page(A, 2, &[])]);
     let before = all_dumps(&pair.snapshot());
     let failed = pair.input("c.warc.gz");
     pair.load(failed, [page(A, 1, &[])]);
-    let to = RollBack {
-        bytes_done: 0,
-        exchange_from: 0,
-        records: 0,
-        state: InputState::Forgotten,
-    };
-    for gone in [failed, input] {
-        pair.index()
-            .take_back(gone, &to, &mut |_| Err("not asked for".into()), None)
-            .unwrap();
-    }
+    let epoch = pair.snapshot().epoch();
+    pair.index()
+        .forget(&[failed, input], &mut |_| Err("not asked for".into()), None)
+        .unwrap();
+    assert_eq!(pair.snapshot().epoch(), epoch.next(), "one step for both");
     for _ in 0..2 {
         let ledger = dump(&pair.snapshot(), View::Ledger);
         assert_eq!(ledger.lines().count(), 1, "{ledger}");

@@ -4,7 +4,7 @@
 //!
 //! Definition: all lines by identity (input, offset of the line). Row keys have the format of
 //! `captures`, so both tables can be merged in one order. No other view depends on lines: they have
-//! neither text nor links.
+//! no links, and the text of an attachment is for search only ([`super::rendered_texts`]).
 //!
 //! A line is covered, and so not shown, in two cases. Either a capture of its URL key and second
 //! has the same place (base name of the file, and offset of the record) or the same URL and digest.
@@ -24,6 +24,7 @@ use crate::url_code;
 use crate::views::capture_key;
 use crate::views::capture_row::{get_digest, put_digest};
 use crate::views::originals::is_known;
+use crate::views::{rendered_texts, texts};
 use crate::write::Write;
 use format::file_name::base_name;
 
@@ -76,9 +77,13 @@ pub(crate) fn apply(
     // A batch may hold a line twice if it was read again after a crash.
     keyed.dedup_by(|(a, ..), (b, ..)| a == b);
     let mut new = Vec::with_capacity(keyed.len());
+    let mut compressor = texts::Compressor::new();
     for (key, input, line) in keyed {
         if cut.contains(Table::IndexLines, &key)? {
             continue;
+        }
+        if let Some(text) = &line.text {
+            rendered_texts::put(write, &mut compressor, &key, text);
         }
         write.put(Table::IndexLines, key, encode(&line));
         new.push((input, line));
@@ -130,6 +135,8 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), C
         offset: place.offset,
         length,
         alias_of: if is_alias { Some(r.str()?.to_owned()) } else { None },
+        // It has a row of its own.
+        text: None,
     };
     Ok((place.input, line))
 }
@@ -166,6 +173,7 @@ mod tests {
             offset: 5,
             length: 300,
             alias_of: None,
+            text: None,
         };
         let alias = IndexLine {
             alias_of: Some("http://example.org/b".into()),

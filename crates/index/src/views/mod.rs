@@ -20,6 +20,7 @@ pub(crate) mod originals;
 pub(crate) mod past;
 pub(crate) mod past_links;
 pub(crate) mod rankings;
+pub(crate) mod rendered_texts;
 pub(crate) mod sources;
 pub(crate) mod texts;
 pub(crate) mod ties;

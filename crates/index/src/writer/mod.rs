@@ -7,6 +7,7 @@
 //!   ([`Index::recover`]), because memory and disk may differ. The same applies after a broken
 //!   invariant ([`invariant::holds`]).
 
+mod forget;
 mod purge;
 mod recover;
 mod removal;

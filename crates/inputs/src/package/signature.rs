@@ -7,13 +7,11 @@
 //! first two need lists of other machines, and all of them need a decision whom to trust.
 
 use data_encoding::BASE64;
+use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use serde::Deserialize;
 use webpki::ring::{ECDSA_P256_SHA256, ECDSA_P384_SHA256};
 use webpki::{EndEntityCert, RawPublicKeyEntity};
-
-const PEM_BEGIN: &str = "-----BEGIN CERTIFICATE-----";
-const PEM_END: &str = "-----END CERTIFICATE-----";
 
 /// `signedData` of a package.
 #[derive(Debug, Default, Deserialize)]
@@ -77,10 +75,9 @@ impl SignedData {
     }
 
     fn verify_domain(&self, certificates: &str, signature: &[u8]) -> Verification {
-        let Some(certificate) = first_certificate(certificates) else {
+        let Ok(certificate) = CertificateDer::from_pem_slice(certificates.as_bytes()) else {
             return wrong("its certificate is not PEM");
         };
-        let certificate = CertificateDer::from(certificate);
         let Ok(certificate) = EndEntityCert::try_from(&certificate) else {
             return wrong("its certificate cannot be read");
         };
@@ -154,12 +151,6 @@ fn in_asn1(numbers: &[u8]) -> Vec<u8> {
     let mut sequence = vec![0x30, integers.len() as u8];
     sequence.extend(integers);
     sequence
-}
-
-fn first_certificate(pem: &str) -> Option<Vec<u8>> {
-    let (_, behind) = pem.split_once(PEM_BEGIN)?;
-    let (certificate, _) = behind.split_once(PEM_END)?;
-    base64(certificate)
 }
 
 fn base64(text: &str) -> Option<Vec<u8>> {
@@ -236,6 +227,23 @@ mod tests {
         }
         for signature in OF_CERTIFICATE {
             check_correct(&of_domain(signature), "signed for signer.example");
+        }
+    }
+
+    #[test]
+    fn certificates_have_any_line_ends_and_the_first_counts() {
+        for certificates in [
+            CERTIFICATE.replace('\n', "\r\n"),
+            CERTIFICATE.trim_end().to_owned(),
+            format!(
+                "signer.example\n{CERTIFICATE}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+            ),
+        ] {
+            let signed = SignedData {
+                domain_cert: Some(certificates),
+                ..of_domain(OF_CERTIFICATE[0])
+            };
+            check_correct(&signed, "signed for signer.example");
         }
     }
 

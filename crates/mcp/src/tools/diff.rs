@@ -2,6 +2,7 @@
 
 use archive::AskError;
 use archive::question::{Diff, DiffBody, DiffChange, DiffVersion};
+use format::TextPart;
 use format::number::counted;
 
 use super::{Tool, URL, ask_typed, chars, start};
@@ -68,14 +69,13 @@ fn answer(diff: &DiffBody, changes: &str, start: usize, chars: usize) -> AnswerT
     ));
     text.gap();
     // Counts characters, like `page`, and splits none.
-    let part: String = changes.chars().skip(start).take(chars).collect();
-    text.quote_text(&part);
-    let end = start.saturating_add(chars);
-    let all = changes.chars().count();
-    if end < all {
+    let part = TextPart::of(changes, start as u64, chars);
+    text.quote_text(&part.text);
+    if let Some(next) = part.next {
         text.gap();
         text.line(&format!(
-            "cut: call diff again with the same arguments and start = {end} for the rest of {all} characters"
+            "cut: call diff again with the same arguments and start = {next} for the rest of {} characters",
+            part.chars
         ));
     }
     text

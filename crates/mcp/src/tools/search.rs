@@ -69,11 +69,11 @@ fn answer(found: &SearchBody, is_cut: bool) -> AnswerText {
     text.line(&format!(
         "{} of {}{} results for the query: {}",
         found.hits.len(),
-        if found.total_is_exact { "" } else { "more than " },
-        found.shown_total,
-        found.understood
+        if found.summary.total_is_exact { "" } else { "more than " },
+        found.summary.shown_total,
+        found.summary.understood
     ));
-    for note in &found.notes {
+    for note in &found.summary.notes {
         text.line(&format!("note: {}", note.text));
     }
     for hit in &found.hits {

@@ -1,6 +1,6 @@
 use archive::question::{
     Answer, Body, CdxBody, CdxRow, DiffBody, DiffChange, DiffPart, LinkRow, LinksBody, PageBody,
-    PageTextBody, PastVersionRow, Question, SearchBody, SearchHit,
+    PageTextBody, PastVersionRow, Question, SearchBody, SearchHit, SearchSummary,
 };
 use serde_json::json;
 
@@ -31,9 +31,12 @@ fn hostile_archive(question: Question) -> Result<Answer, AskError> {
             SearchBody {
                 hits,
                 next,
-                understood: search.query,
-                shown_total: 1000,
-                total_is_exact: true,
+                summary: SearchSummary {
+                    understood: search.query,
+                    shown_total: 1000,
+                    total_is_exact: true,
+                    ..SearchSummary::default()
+                },
                 ..SearchBody::default()
             }
             .into()

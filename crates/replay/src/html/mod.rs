@@ -1,6 +1,8 @@
 //! Rewrites HTML and other markup while it is sent. Tags without references are passed on byte for
 //! byte.
 
+mod in_origin;
+
 use std::borrow::Cow;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -142,6 +144,7 @@ impl Rewriter {
                 Scripts::Off => String::new(),
             })
         });
+        let is_rewritten = scope.origins().is_none();
         let document = Document(Arc::new(Mutex::new(State {
             scope,
             scripts,
@@ -161,7 +164,7 @@ impl Rewriter {
         let elements = document.clone();
         let (styles, scripts_of, unparsed) = (document.clone(), document.clone(), document.clone());
         let mut settings = Settings::new_send();
-        if markup != Markup::Page {
+        if markup != Markup::Page && is_rewritten {
             let instructions =
                 DocumentContentHandlers::default().comments(move |comment: &mut Comment<'_>| {
                     if let Some(rewritten) = instruction::rewrite(&comment.text(), &document.lock().scope) {
@@ -171,43 +174,46 @@ impl Rewriter {
                 });
             settings = settings.append_document_content_handler(instructions);
         }
+        settings = settings.append_element_content_handler((
+            selector("*")?,
+            ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
+                elements.lock().element(element);
+                Ok(())
+            }),
+        ));
+        if is_rewritten {
+            settings = settings
+                .append_element_content_handler((
+                    selector("style")?,
+                    ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
+                        styles.lock().text(chunk, Overflow::Send, |state, text| {
+                            Ok(css::rewrite(text, &state.scope)?)
+                        });
+                        Ok(())
+                    }),
+                ))
+                .append_element_content_handler((
+                    selector("script")?,
+                    ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
+                        scripts_of.lock().text(chunk, Overflow::Send, |state, text| {
+                            Ok(state.script(text)?.unwrap_or_else(|| text.to_owned()))
+                        });
+                        Ok(())
+                    }),
+                ))
+                // Browsers with scripts and frames treat the content of these elements as text, and so
+                // does the tokenizer.
+                .append_element_content_handler((
+                    selector("noscript, noframes, noembed")?,
+                    ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
+                        unparsed
+                            .lock()
+                            .text(chunk, Overflow::Omit, |state, text| state.unparsed(text));
+                        Ok(())
+                    }),
+                ));
+        }
         let settings = settings
-            .append_element_content_handler((
-                selector("*")?,
-                ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
-                    elements.lock().element(element);
-                    Ok(())
-                }),
-            ))
-            .append_element_content_handler((
-                selector("style")?,
-                ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
-                    styles.lock().text(chunk, Overflow::Send, |state, text| {
-                        Ok(css::rewrite(text, &state.scope)?)
-                    });
-                    Ok(())
-                }),
-            ))
-            .append_element_content_handler((
-                selector("script")?,
-                ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
-                    scripts_of.lock().text(chunk, Overflow::Send, |state, text| {
-                        Ok(state.script(text)?.unwrap_or_else(|| text.to_owned()))
-                    });
-                    Ok(())
-                }),
-            ))
-            // Browsers with scripts and frames treat the content of these elements as text, and so
-            // does the tokenizer.
-            .append_element_content_handler((
-                selector("noscript, noframes, noembed")?,
-                ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
-                    unparsed
-                        .lock()
-                        .text(chunk, Overflow::Omit, |state, text| state.unparsed(text));
-                    Ok(())
-                }),
-            ))
             .with_encoding(encoding)
             .with_strict(false)
             .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(MEMORY_BYTES_MAX));
@@ -329,6 +335,9 @@ impl State {
     fn element(&mut self, element: &mut Element<'_, '_>) {
         let tag = self.local_name(element.tag_name());
         self.shim(&tag, element);
+        if self.scope.origins().is_some() {
+            return self.prepare(&tag, element);
+        }
         match tag.as_str() {
             "base" if self.is_of_the_document(element) => self.base(element),
             "template" => self.template(element),
@@ -561,6 +570,9 @@ impl State {
 
 /// Returns the shim's element, with additional `attributes`.
 fn shim(scope: &Scope, attributes: &str) -> String {
+    if let Some(origins) = scope.origins() {
+        return origins.head_tags(attributes, scope.url().as_str(), scope.time());
+    }
     let value = |text: &str| htmlize::escape_all_quotes(text).into_owned();
     format!(
         "<script{attributes} src=\"{SHIM_PATH}\" data-key=\"{}\" data-time=\"{}\" data-url=\"{}\"></script>",

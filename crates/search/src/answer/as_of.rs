@@ -60,7 +60,8 @@ mod tests {
     use access::AccessFilter;
 
     use super::*;
-    use crate::{Change, Document, Query, Results, SearchIndex, Settings, Version};
+    use crate::answer::test_query::{explained, keys};
+    use crate::{Change, Document, Results, SearchIndex, Settings, Version};
 
     #[test]
     fn only_at_names_the_time() {
@@ -120,13 +121,7 @@ mod tests {
     }
 
     fn search(index: &SearchIndex, text: &str, limit: usize, after: Option<String>) -> Results {
-        let query = Query {
-            text: text.to_owned(),
-            limit,
-            after,
-            explain: true,
-            ..Query::default()
-        };
+        let query = explained(text, limit, after);
         let everything = AccessFilter::everything();
         let inlinks_at = |url_key: &str, last: u64| {
             assert_eq!(last, 20_129_999_999_999);
@@ -135,10 +130,6 @@ mod tests {
         index
             .search_as_of(&query, &everything, &|_| None, &inlinks_at)
             .unwrap()
-    }
-
-    fn keys(results: &Results) -> Vec<&str> {
-        results.hits.iter().map(|hit| hit.url_key.as_str()).collect()
     }
 
     #[test]

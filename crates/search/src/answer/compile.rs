@@ -102,8 +102,8 @@ impl<'v> Compiler<'v> {
         let wanted = self.wanted(parsed, mode)?;
         match (wanted.words.as_slice(), wanted.demanded.as_slice()) {
             ([], _) => {}
-            // The only word is needed in any case.
-            ([word], []) => clauses.push((Occur::Must, Box::new(word.query.clone()))),
+            // The only word is needed.
+            ([word], []) if !wanted.is_optional => clauses.push((Occur::Must, Box::new(word.query.clone()))),
             _ => clauses.push((Occur::Must, Box::new(wanted))),
         }
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
@@ -135,15 +135,21 @@ impl<'v> Compiler<'v> {
         let demanded = parsed.clauses.iter().filter(|clause| clause.wanted().is_none());
         let demanded = demanded.filter_map(Clause::demanded_words);
         let demanded = demanded.filter(|phrase| scores(phrase));
+        let demanded = demanded
+            .map(|phrase| self.weighed(phrase))
+            .collect::<tantivy::Result<Vec<Weighed>>>()?;
+        // Beside alternatives only, function words are not needed.
+        let is_optional = parsed.clauses.iter().any(Clause::has_alternative_words)
+            && demanded.is_empty()
+            && words.iter().all(|word| word.weighed.function_words.is_any());
         Ok(WantedQuery {
             words,
-            demanded: demanded
-                .map(|phrase| self.weighed(phrase))
-                .collect::<Result<_, _>>()?,
+            demanded,
             mode,
             lists: Arc::clone(self.lists),
             function_words_score: self.all_words_score,
             all_words: wanted::all_words_score(&most),
+            is_optional,
         })
     }
 

@@ -11,6 +11,8 @@ mod presence;
 pub(crate) mod profile;
 pub(crate) mod results;
 mod semantic;
+#[cfg(test)]
+mod test_query;
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;

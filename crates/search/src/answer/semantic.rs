@@ -98,7 +98,8 @@ mod tests {
     use access::AccessFilter;
 
     use super::*;
-    use crate::{Change, Document, Query, Results, SearchIndex, Settings};
+    use crate::answer::test_query::{explained, keys};
+    use crate::{Change, Document, Results, SearchIndex, Settings};
 
     /// A tokenizer of whole words.
     const TOKENIZER: &str = r####"{
@@ -148,13 +149,7 @@ mod tests {
     }
 
     fn search(index: &SearchIndex, text: &str, limit: usize, after: Option<String>) -> Results {
-        let query = Query {
-            text: text.to_owned(),
-            limit,
-            after,
-            explain: true,
-            ..Query::default()
-        };
+        let query = explained(text, limit, after);
         let text_of = |request: &TextRequest<'_>| {
             let text = match request.url_key {
                 "a" => "car tree",
@@ -165,10 +160,6 @@ mod tests {
         };
         let everything = AccessFilter::everything();
         index.search(&query, &everything, &text_of).unwrap()
-    }
-
-    fn keys(results: &Results) -> Vec<&str> {
-        results.hits.iter().map(|hit| hit.url_key.as_str()).collect()
     }
 
     #[test]

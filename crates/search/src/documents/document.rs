@@ -23,8 +23,9 @@ pub struct Document {
     /// The capture that the text comes from, if it is another one. A document is visible only to
     /// callers who can see both captures.
     pub text_capture: Option<TextCapture>,
-    /// The capture of another URL that holds the content, if this one is a revisit of it. A
-    /// document is visible only to callers who can see both captures.
+    /// The capture of another URL that holds the content, if this one is a revisit of it; or the
+    /// attachment that holds the text, if a browser rendered it. A document is visible only to
+    /// callers who can see both.
     pub original: Option<Original>,
     /// Fetch time, in milliseconds since 1970-01-01T00:00:00Z.
     pub fetch_time_ms: i64,
@@ -68,7 +69,7 @@ pub struct TextCapture {
     pub mime: String,
 }
 
-/// The attributes that access rules test of the original capture of a revisit of another URL.
+/// The attributes that access rules test of the record in [`Document::original`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Original {
     /// Its URL key.

@@ -134,6 +134,12 @@ impl Clause {
         }
     }
 
+    /// Returns whether pages must have one of several words or phrases.
+    pub(crate) fn has_alternative_words(&self) -> bool {
+        let is_words = |leaf: &Leaf| matches!(leaf, Leaf::Words(_));
+        !self.negated && self.any.len() > 1 && self.any.iter().any(is_words)
+    }
+
     /// Returns its word if pages must have it only because of `+` or `AND`.
     pub(super) fn plain_word(&self) -> Option<&Phrase> {
         self.demanded_words().filter(|phrase| phrase.is_plain())

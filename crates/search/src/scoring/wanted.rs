@@ -65,6 +65,8 @@ pub(crate) struct WantedQuery {
     pub(crate) function_words_score: bool,
     /// What a page with all words scores in addition.
     pub(crate) all_words: Score,
+    /// Whether a page needs none of the words.
+    pub(crate) is_optional: bool,
 }
 
 /// Returns what a page with all words scores in addition: as much as they can score at most. Pages
@@ -136,6 +138,7 @@ impl WantedQuery {
             weighty = counted;
         }
         let least = match self.mode {
+            _ if self.is_optional => 0,
             Mode::Enough | Mode::Known => share(total + held, count),
             Mode::One => 1,
         };
@@ -145,7 +148,7 @@ impl WantedQuery {
             scored,
             weighty,
             total,
-            weight: (count > 0).then(|| least.saturating_sub(held)),
+            weight: (count > 0 || self.is_optional).then(|| least.saturating_sub(held)),
         }
     }
 

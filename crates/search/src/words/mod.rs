@@ -55,6 +55,12 @@ impl Word {
     }
 }
 
+/// Returns the number of words of a text, as search counts them.
+pub fn word_count(text: &str) -> usize {
+    let (mut words, mut word) = (Words::new(text), String::new());
+    std::iter::from_fn(|| words.next_into(&mut word)).count()
+}
+
 /// Reads the words of a text one by one.
 #[derive(Clone)]
 pub(crate) struct Words<'t> {

@@ -3,6 +3,19 @@ use tantivy::tokenizer::{TokenStream, Tokenizer};
 
 use super::*;
 
+#[test]
+fn words_are_counted_in_every_script() {
+    for (text, count) in [
+        ("", 0),
+        (" - ", 0),
+        ("Two, words", 2),
+        ("e-mail", 2),
+        ("東京都", 3),
+    ] {
+        assert_eq!(word_count(text), count, "{text}");
+    }
+}
+
 fn words(text: &str) -> Vec<String> {
     let mut words = Words::new(text);
     let mut word = String::new();

@@ -23,10 +23,11 @@ pub(super) async fn file(
 ) -> Result<Response, Failure> {
     let format: Result<ExportFormat, _> = format.parse();
     let format = format.map_err(|error| Failure::bad_request(error.to_string()))?;
-    let export = ListExport::new(question, format)
+    let mut export = ListExport::new(question, format)
         .ok_or_else(|| Failure::bad_request("this list cannot be returned as a file"))?;
     // A wrong question gets its error. Once the file has begun, an error can only cut it off.
-    archive.ask(export.first_row()).await?;
+    let first = archive.ask(export.first_row()).await?;
+    export.take_first(first.body);
     let name = format!(
         "attachment; filename=\"{}.{}\"",
         export.list().file_name(),

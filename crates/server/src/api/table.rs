@@ -211,14 +211,17 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         method: "get",
         path: "/api/v1/trends",
         summary: "Matching versions of pages per year, and all versions of that year, for up to five queries",
-        parameters: &[Parameter {
-            required: true,
-            ..query(
-                "q",
-                Kind::Many,
-                "as for /api/v1/search; repeat it for each query to compare",
-            )
-        }],
+        parameters: &[
+            Parameter {
+                required: true,
+                ..query(
+                    "q",
+                    Kind::Many,
+                    "as for /api/v1/search; repeat it for each query to compare",
+                )
+            },
+            FORMAT,
+        ],
         serves: Serves::Answer {
             answer: "trends",
             question: |a| {
@@ -442,6 +445,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Ok(Question::LinkCounts(LinkCounts {
                     links: links(a)?,
                     by: a.text("by").and_then(|by| by.parse().ok()).unwrap_or_default(),
+                    first_links: 0,
                 }))
             },
         },

@@ -76,7 +76,10 @@ pub(crate) async fn page(state: &State) -> Response {
     text.one(&HTTP_REFUSED, state.door.refused());
     // A monitor must still see that the server runs if the archive does not answer. So the
     // archive's metrics are left out, and the status is 200.
-    if let Ok((status, stages)) = state.archive.ask_together((Status {}, Stages {})).await {
+    let asked = state
+        .archive
+        .ask_together(|together| (together.ask(Status {}), together.ask(Stages {})));
+    if let Ok((status, stages)) = asked.await {
         if let Ok(answer) = status {
             text.one(&EPOCH, answer.epoch);
             write_status(&mut text, &answer.body);

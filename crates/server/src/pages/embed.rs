@@ -48,6 +48,8 @@ fn snippet(replay: &ReplayOrigin, asked: &HeaderMap, capture: &CdxRow) -> Option
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::settings::ReplaySettings;
 
@@ -60,10 +62,12 @@ mod tests {
                 url: Some("https://replay.example.org".to_owned()),
                 scripts: true,
                 embed_on: Vec::new(),
+                domain: None,
             },
             address: ([127, 0, 0, 1], 8081).into(),
             main_port: 8080,
             key: "secret".to_owned(),
+            digests: Arc::default(),
         };
         let capture = |url: &str| CdxRow {
             url: url.to_owned(),

@@ -26,11 +26,18 @@ pub(super) async fn show(context: Context) -> PageResult {
     if !context.sees_everything() {
         return for_others(&context).await;
     }
-    let ranked = Top {
-        limit: TOP_LOOKED_AT,
-        ..Top::default()
-    };
-    let (status, top, jobs) = context.archive.ask_together((Status {}, ranked, Jobs {})).await?;
+    let asked = context.archive.ask_together(|together| {
+        let ranked = Top {
+            limit: TOP_LOOKED_AT,
+            ..Top::default()
+        };
+        (
+            together.ask(Status {}),
+            together.ask(ranked),
+            together.ask(Jobs {}),
+        )
+    });
+    let (status, top, jobs) = asked.await?;
     let Answer { epoch, body: status } = status?;
     let top = optional(top).map(|top| top.rows);
     // Loads contain paths of this machine.

@@ -89,6 +89,7 @@ pub(super) async fn thumbnail(context: Context, query: Query) -> Result<Response
     // A worker that a hostile image took over may name any type.
     let media = match copy.mime.as_str() {
         "image/png" => "image/png",
+        "image/svg+xml" => "image/svg+xml",
         _ => "image/jpeg",
     };
     let headers = [
@@ -96,6 +97,11 @@ pub(super) async fn thumbnail(context: Context, query: Query) -> Result<Response
         (
             header::X_CONTENT_TYPE_OPTIONS,
             HeaderValue::from_static("nosniff"),
+        ),
+        // A drawing that is opened by itself runs no script and loads nothing.
+        (
+            header::CONTENT_SECURITY_POLICY,
+            HeaderValue::from_static("sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"),
         ),
         // Rights are checked at each request.
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
@@ -129,12 +135,12 @@ fn results(asked: &ImagesRequest, found: &ImagesBody, epoch: Option<u64>) -> Mar
     let next = found.next.as_deref();
     html! {
         p.summary role="status" {
-            strong { (present::counted(found.shown_total, "image", "images")) }
-            @if found.shown_total < found.total { span.soft { " in " (present::counted(found.total, "place", "places")) } }
+            strong { (present::counted(found.summary.shown_total, "image", "images")) }
+            @if found.summary.shown_total < found.summary.total { span.soft { " in " (present::counted(found.summary.total, "place", "places")) } }
             @if let Some(hash) = &asked.same { span.soft { " that look like " code { (present::clean(hash)) } } }
         }
-        @if epoch.is_some_and(|epoch| found.search_epoch < epoch) {
-            p.soft { "The index of images covers epoch " (found.search_epoch) ": the newest images cannot be found yet." }
+        @if epoch.is_some_and(|epoch| found.summary.search_epoch < epoch) {
+            p.soft { "The index of images covers epoch " (found.summary.search_epoch) ": the newest images cannot be found yet." }
         }
         @if asked.same.is_none() {
             nav.choices aria-label="Number of results" {
@@ -145,8 +151,8 @@ fn results(asked: &ImagesRequest, found: &ImagesBody, epoch: Option<u64>) -> Mar
                 }
             }
         }
-        @if !found.notes.is_empty() {
-            ul.notes { @for note in &found.notes { li { (parts::text(&note.text)) } } }
+        @if !found.summary.notes.is_empty() {
+            ul.notes { @for note in &found.summary.notes { li { (parts::text(&note.text)) } } }
         }
         @if found.hits.is_empty() {
             (parts::nothing("No images", html! { p { "No image of a current page is described by these words. Other words, or fewer, may find some." } }))
@@ -220,6 +226,12 @@ fn facts(hit: &ImageHit) -> Vec<Markup> {
             (Some(since), None) => html! { "since " (parts::date(since)) },
             (None, _) => parts::date(&capture.fetch_time),
         });
+        let exif = [("taken", &capture.exif_time), ("at", &capture.exif_location)];
+        for (name, value) in exif {
+            if let Some(value) = value {
+                facts.push(html! { (name) " " (value) });
+            }
+        }
     }
     facts
 }

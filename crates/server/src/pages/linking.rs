@@ -10,7 +10,7 @@ use super::links::{self, Side};
 use super::parts;
 use crate::{link, present};
 
-/// Number of links that are read for their anchors.
+/// Number of links that are returned with their anchors.
 const LINKS: usize = 200;
 /// Maximum number of domains shown.
 const DOMAINS: usize = 12;
@@ -19,9 +19,7 @@ const LINKS_OF_DOMAIN: usize = 3;
 
 /// The links to a page.
 pub(super) struct Linking {
-    /// The first links, sorted by the key of their source.
-    pub(super) rows: Vec<LinkRow>,
-    /// Number of links of each domain.
+    /// Number of links of each domain, and the first links, sorted by the key of their source.
     pub(super) counts: LinkCountsBody,
     /// Number of all links.
     pub(super) total: u64,
@@ -34,15 +32,16 @@ struct Group<'a> {
     links: &'a [LinkRow],
 }
 
-/// Returns the questions whose answers are a [`Linking`].
-pub(super) fn questions(url: &str) -> (Inlinks, LinkCounts) {
-    let links = Inlinks {
-        url: url.to_owned(),
-        limit: LINKS,
-        ..Inlinks::default()
-    };
-    let by = LinkGrouping::Domain;
-    (links.clone(), LinkCounts { links, by })
+/// Returns the question whose answer has the counts of a [`Linking`].
+pub(super) fn question(url: &str) -> LinkCounts {
+    LinkCounts {
+        links: Inlinks {
+            url: url.to_owned(),
+            ..Inlinks::default()
+        },
+        by: LinkGrouping::Domain,
+        first_links: LINKS,
+    }
 }
 
 impl Linking {
@@ -63,7 +62,8 @@ impl Linking {
 
     fn links_of(&self, counted: &LinkCountRow) -> &[LinkRow] {
         let mut groups = self
-            .rows
+            .counts
+            .first_links
             .chunk_by(|a, b| urlkey::same_domain(&a.source_key, &b.source_key));
         let is_counted = |row: &LinkRow| urlkey::domain_of_key(&row.source_key) == counted.value;
         let found = groups.find(|links| links.first().is_some_and(is_counted));
@@ -128,12 +128,12 @@ mod tests {
             ..LinkCountRow::default()
         };
         Linking {
-            rows: keys.iter().map(|key| row(key)).collect(),
             counts: LinkCountsBody {
                 rows: counts.iter().map(counted).collect(),
                 links: 10_000,
                 total: None,
                 next: None,
+                first_links: keys.iter().map(|key| row(key)).collect(),
             },
             total: 12_000,
         }

@@ -16,7 +16,6 @@ use crate::failure::Failure;
 use crate::query::Query;
 use crate::{link, present};
 use format::date::DateTime;
-use format::terminal::shell_word;
 use ui::{Frame, Section};
 
 /// Number of links on a page.
@@ -132,23 +131,7 @@ impl Selection {
 
     /// Returns the command that counts all of these links.
     fn command(&self, by: LinkGrouping) -> String {
-        let mut command = format!("weft inlinks {}", shell_word(&self.url));
-        for (name, value) in [
-            ("at", &self.at),
-            ("from-domain", &self.from_domain),
-            ("anchor", &self.anchor),
-            ("from", &self.from),
-            ("to", &self.to),
-        ] {
-            if let Some(value) = value {
-                command.push_str(&format!(" --{name} {}", shell_word(value)));
-            }
-        }
-        for (name, is_given) in [("external", self.external), ("ever", self.ever)] {
-            if is_given {
-                command.push_str(&format!(" --{name}"));
-            }
-        }
+        let command = self.question().command(&self.url, None);
         format!("{command} --by {by} --all")
     }
 
@@ -279,6 +262,7 @@ async fn sum_of_parts(
     let mut question = LinkCounts {
         links: selection.question(),
         by,
+        first_links: 0,
     };
     let mut sum = LinkCountSum::default();
     let mut parts = 0;

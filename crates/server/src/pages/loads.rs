@@ -36,20 +36,18 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let state = query
         .get("state")
         .filter(|name| STATES.iter().any(|state| state.0 == *name));
-    let ledger = |state: Option<LedgerState>, after: Option<String>| Ledger {
-        state,
-        input: None,
-        after,
-        limit: ROWS,
-    };
-    let questions = (
-        ledger(state.and_then(LedgerState::of_name), after.clone()),
-        Jobs {},
-        Status {},
-        // Shown only above the whole list, but asked with it, so that both are of one epoch.
-        ledger(Some(LedgerState::Failed), None),
-    );
-    let (inputs, jobs, status, failed) = context.archive.ask_together(questions).await?;
+    let is_first = state.is_none() && after.is_none();
+    let inputs = ledger(state.and_then(LedgerState::of_name), after.clone());
+    let asked = context.archive.ask_together(move |together| {
+        (
+            together.ask(inputs.clone()),
+            together.ask(Jobs {}),
+            together.ask(Status {}),
+            // Shown only above the whole list.
+            is_first.then(|| together.ask(ledger(Some(LedgerState::Failed), None))),
+        )
+    });
+    let (inputs, jobs, status, failed) = asked.await?;
     let Answer {
         epoch,
         body: LedgerBody { rows, next },
@@ -57,11 +55,8 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let jobs = optional(jobs).map(|jobs| jobs.rows);
     let status = optional(status);
     let quarantined = status.as_ref().map(|status| status.quarantined);
-    let is_first = state.is_none() && after.is_none();
-    let failed = optional(failed).filter(|failed| is_first && !failed.rows.is_empty());
-    let address = |state: Option<&str>, after: Option<&str>| {
-        link::with("/loads", &[("state", state), ("after", after)])
-    };
+    let failed = failed.and_then(optional);
+    let failed = failed.filter(|failed| !failed.rows.is_empty());
     let content = html! {
         header.page-head { h1 { "Loads" } }
         section aria-labelledby="jobs" {
@@ -70,12 +65,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         }
         (upload::form(&context, status.as_ref()))
         @if let Some(failed) = failed {
-            section aria-labelledby="failed" {
-                h2 #failed { "Failed inputs" }
-                (input_table("Failed inputs", &failed.rows))
-                p.soft { "Remove the cause, then run " code { "weft load --retry" } " on the archive's machine." }
-                @if failed.next.is_some() { p { a.more href=(address(Some("failed"), None)) { "All failed inputs" } } }
-            }
+            (failed_inputs(&failed))
         }
         section aria-labelledby="ledger" {
             h2 #ledger { "Inputs" }
@@ -102,6 +92,33 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         epoch: Some(epoch),
     };
     Ok(Html::ok(frame.around(content)))
+}
+
+/// Returns the address of a page of the list of inputs.
+fn address(state: Option<&str>, after: Option<&str>) -> String {
+    link::with("/loads", &[("state", state), ("after", after)])
+}
+
+/// Returns the first failed inputs, and what to do about them.
+fn failed_inputs(failed: &LedgerBody) -> Markup {
+    html! {
+        section aria-labelledby="failed" {
+            h2 #failed { "Failed inputs" }
+            (input_table("Failed inputs", &failed.rows))
+            p.soft { "Remove the cause, then run " code { "weft load --retry" } " on the archive's machine." }
+            @if failed.next.is_some() { p { a.more href=(address(Some("failed"), None)) { "All failed inputs" } } }
+        }
+    }
+}
+
+/// Asks for a page of the list of inputs.
+fn ledger(state: Option<LedgerState>, after: Option<String>) -> Ledger {
+    Ledger {
+        state,
+        input: None,
+        after,
+        limit: ROWS,
+    }
 }
 
 /// Returns links that reduce the list to inputs of one state.

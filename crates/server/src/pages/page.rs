@@ -33,18 +33,12 @@ struct PageLinks {
 }
 
 impl PageLinks {
-    fn of(
-        inlinks: Option<LinksBody>,
-        counts: Option<LinkCountsBody>,
-        outlinks: Option<LinksBody>,
-    ) -> PageLinks {
-        let inlinks = inlinks.zip(counts).map(|(links, counts)| Linking {
-            rows: links.rows,
-            total: links.total.unwrap_or(counts.links),
-            counts,
-        });
+    fn of(page: &PageBody, inlinks: Option<LinkCountsBody>, outlinks: Option<LinksBody>) -> PageLinks {
         PageLinks {
-            inlinks,
+            inlinks: inlinks.map(|counts| Linking {
+                counts,
+                total: page.inlinks,
+            }),
             outlinks: outlinks.map(|links| (links.rows, links.total.unwrap_or(0))),
         }
     }
@@ -55,14 +49,20 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Re
         return Err(Failure::bad_request("no page given: parameter url is missing").into());
     };
     let at = query.moment("at")?;
-    let (inlinks, counts) = linking::questions(&url);
-    let outlinks = Outlinks {
-        url: url.clone(),
-        after: None,
-        limit: LINKS,
-    };
-    let questions = (Page { url: url.clone() }, inlinks, counts, outlinks);
-    let (page, inlinks, counts, outlinks) = context.archive.ask_together(questions).await?;
+    let of = url.clone();
+    let asked_together = context.archive.ask_together(move |together| {
+        let outlinks = Outlinks {
+            url: of.clone(),
+            after: None,
+            limit: LINKS,
+        };
+        (
+            together.ask(Page { url: of.clone() }),
+            together.ask(linking::question(&of)),
+            together.ask(outlinks),
+        )
+    });
+    let (page, inlinks, outlinks) = asked_together.await?;
     let Answer { epoch, body: page } = match page {
         Err(error) if error.code == ErrorCode::NotFound => return Ok(unknown(&context, &url).into_response()),
         page => page?,
@@ -98,7 +98,7 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Re
     let content = match &dated {
         Some(dated) => dated::content(&page, dated, at.as_deref(), view, &frame, &embed),
         None => {
-            let links = PageLinks::of(optional(inlinks), optional(counts), optional(outlinks));
+            let links = PageLinks::of(&page, optional(inlinks), optional(outlinks));
             content(&page, &links, view, &frame, &embed)
         }
     };
@@ -327,7 +327,8 @@ fn past_version(page: &PageBody, version: &PastVersionRow, has_earlier: bool, vi
 
 fn inlink_list(heading: &str, url: &str, links: &PageLinks, view: ArchivedView) -> Markup {
     let total = links.inlinks.as_ref().map_or(0, |linking| linking.total);
-    let linking = links.inlinks.as_ref().filter(|linking| !linking.rows.is_empty());
+    let linking = links.inlinks.as_ref();
+    let linking = linking.filter(|linking| !linking.counts.rows.is_empty());
     html! {
         section aria-labelledby="inlinks" {
             h2 #inlinks { (heading) span.amount { (present::count(total)) } }

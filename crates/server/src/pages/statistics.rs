@@ -41,7 +41,10 @@ pub(super) async fn live(context: Context) -> PageResult {
 }
 
 async fn live_part(state: &State) -> Result<(u64, Markup), super::PageFailure> {
-    let (status, stages) = state.archive.ask_together((Status {}, Stages {})).await?;
+    let asked = state
+        .archive
+        .ask_together(|together| (together.ask(Status {}), together.ask(Stages {})));
+    let (status, stages) = asked.await?;
     let Answer { epoch, body: status } = status?;
     // The page is useful without its stages, but not without the totals.
     let stages = optional(stages).map(|stages| stages.stages);

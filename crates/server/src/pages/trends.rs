@@ -8,6 +8,7 @@ use ui::series::{self, Series};
 use ui::shares::{FEW, Share};
 use ui::{Frame, Section};
 
+use super::download;
 use super::html::{Context, Html, PageResult};
 use super::parts::{self, Align, Column};
 use crate::query::Query;
@@ -53,11 +54,17 @@ fn content(queries: &[String], rows: &[TrendRow]) -> Markup {
         @if let Some((first, last)) = span(rows) {
             (drawn(rows, first, last))
             (table(rows))
+            (download::links("/api/v1/trends", &asked(queries)))
             p.soft { "Month by month: " @for (index, row) in rows.iter().enumerate() { @if index > 0 { ", " } a href=(link::events(&row.query)) { (parts::text(&row.query)) } } }
         } @else if !rows.is_empty() {
             (parts::nothing("Nothing to compare", html! { p { "No versions of pages have a year. Load pages with the times of their captures." } }))
         }
     }
+}
+
+/// Returns the queries as parameters.
+fn asked(queries: &[String]) -> Vec<(&str, Option<&str>)> {
+    queries.iter().map(|query| ("q", Some(query.as_str()))).collect()
 }
 
 /// Shows a field for each query, and one more.

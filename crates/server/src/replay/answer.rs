@@ -46,7 +46,7 @@ pub(super) async fn respond(
                 return Box::pin(respond(state, request, *beyond, None)).await;
             }
             RedirectEnd::Endless(way) if request.address.modifier != Modifier::Raw => {
-                return Ok(super::frame::endless(&way, request.address, request.scripts));
+                return Ok(super::frame::endless(&way, request));
             }
             RedirectEnd::Endless(_) | RedirectEnd::Elsewhere => {}
         }
@@ -54,7 +54,7 @@ pub(super) async fn respond(
     let Ok(url) = Url::parse(&capture.url) else {
         return Err(Failure::not_found(format!("{} is not a web URL", capture.url)));
     };
-    let scope = Scope::new(&capture.timestamp, url).with_key(request.key);
+    let scope = request.scope(Scope::new(&capture.timestamp, url));
     let part = part_of(&opened);
     let shown = ContentForm::of(request.modifier(), &fields, &record.capture);
     let mut response = content::answer(state, request, &record, opened, scope.clone(), shown).await?;
@@ -75,7 +75,9 @@ pub(super) async fn respond(
     }
     let first = state
         .replay_origin()
-        .and_then(|place| place.main_origin(request.headers));
+        .and_then(|place| place.main_origin(request.headers))
+        // The host of a site's origin is not a name of the first port.
+        .filter(|_| request.origins.is_none());
     super::frame::memento(headers, &capture, first.as_deref());
     Ok(response)
 }

@@ -6,7 +6,7 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use maud::{Markup, html};
-use replay::{Address, Modifier};
+use replay::{Address, Modifier, Scripts};
 use ui::{Frame, Section};
 use url::Url;
 
@@ -16,6 +16,7 @@ use crate::link::{self, At};
 use crate::pages::{Html, PageFailure, calendar, parts};
 use crate::present;
 use crate::query::Query;
+use crate::replay_origin::SiteAddress;
 use crate::sandbox;
 use crate::state::{Context, State};
 
@@ -50,6 +51,12 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
     };
     let calendar = state.archive.ask(calendar).await?.body;
     let origin = replay.origin(request.headers());
+    // A site keeps its origin, and what it stored there, while the reader follows its links.
+    let time = match address.time.len() {
+        14.. => &address.time,
+        _ => &found.capture.timestamp,
+    };
+    let site = replay.site_address(request.headers(), &found.capture.url, time);
     let exact = Address {
         key: replay.key.clone(),
         time: found.capture.timestamp.clone(),
@@ -69,10 +76,23 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
         epoch: None,
     };
     let content = html! {
-        (bar(&state, &page, &calendar, (&found.capture, &exact)))
-        (frame::element(&format!("{origin}{exact}"), "Archived page", replay.scripts()))
+        (bar(&state, &page, &calendar, (&found.capture, &exact), (&origin, site.is_some())))
+        (frame_of(site.as_ref(), &format!("{origin}{exact}"), replay.scripts()))
     };
-    Ok(Html::ok(shown.around(content)).with_frames_of(&origin))
+    let sources = match &site {
+        Some(site) => format!("{origin} {}", site.origins),
+        None => origin,
+    };
+    Ok(Html::ok(shown.around(content)).with_frames_of(&sources))
+}
+
+/// Returns the frame of the page: in the origin of its site, if it has one.
+fn frame_of(site: Option<&SiteAddress>, src: &str, scripts: Scripts) -> Markup {
+    let title = "Archived page";
+    match site {
+        Some(site) => frame::element_in_origin(&site.address, src, title, scripts),
+        None => frame::element(src, title, scripts),
+    }
 }
 
 /// Redirects to the capture of a similar URL, or shows links to nearby captures.
@@ -130,26 +150,37 @@ fn bar(
     page: &PageBody,
     calendar: &CalendarBody,
     (capture, shown): (&CdxRow, &Address),
+    (origin, has_origin): (&str, bool),
 ) -> Markup {
     let at = At::exactly(capture);
+    let alone = Address {
+        key: String::new(),
+        modifier: Modifier::None,
+        ..shown.clone()
+    };
     let mut facts = facts(page, calendar, capture);
     if state.seen_in_replay().is_some() {
         facts.push(html! { "shown without your access rights: restricted parts are missing" });
     }
     html! {
         div.replay-bar {
+            a.home href="/" { "Weft" }
             h1.hidden { "Archived page " (parts::url_text(&capture.url)) }
             (neighbours(calendar, &shown.url))
             details {
                 summary { (parts::time(&capture.fetch_time)) " \u{b7} " (parts::url_text(&capture.url)) }
-                (parts::facts(&facts))
-                (calendar::strip_and_days(&page.url, calendar, &capture.timestamp, |time| link::replay(&shown.url, time)))
-                p.actions {
-                    a.button.quiet data-in-place=".whole" href=(link::replay_check(&capture.url, &capture.timestamp)) { "Check completeness" }
-                    a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
-                    a.button.quiet href=(link::page(&page.url)) { "Text and links" }
-                    a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }
-                    (parts::outside_link(&capture.url))
+                div.panel {
+                    (parts::facts(&facts))
+                    (calendar::strip_and_days(&page.url, calendar, &capture.timestamp, |time| link::replay(&shown.url, time)))
+                    p.actions {
+                        a.button.quiet data-in-place=".whole" href=(link::replay_check(&capture.url, &capture.timestamp)) { "Check completeness" }
+                        a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
+                        a.button.quiet href=(link::page(&page.url)) { "Text and links" }
+                        a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }
+                        a.button.quiet href={ (origin) (alone) } { "Open without the bar" }
+                        (parts::outside_link(&capture.url))
+                        @if has_origin { " " button.button.quiet type="button" data-clear { "Delete what the site stored" } }
+                    }
                 }
             }
         }

@@ -4,10 +4,11 @@
 use archive::question::CdxRow;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use replay::{Address, Modifier, Scripts};
 
 use super::policy;
+use super::request::CaptureRequest;
 use crate::failure::{Code, Failure, NOT_READABLE};
 use crate::present;
 
@@ -15,6 +16,10 @@ use crate::present;
 /// navigate it elsewhere. The port adds the sites that may show this page.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; form-action 'none'; base-uri 'none'";
+
+/// Style of the archive's pages that replace captures.
+pub(super) const STYLE: &str =
+    "body{font:1rem/1.6 system-ui,sans-serif;margin:2rem;color:#1e2226;background:#fff}";
 
 /// Header with the capture time of a response (RFC 7089, section 2.1.1).
 const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
@@ -43,6 +48,15 @@ pub(super) fn is_alone(asked: &HeaderMap, address: &Address) -> bool {
 pub(super) fn element(src: &str, title: &str, scripts: Scripts) -> Markup {
     html! {
         iframe.replay name=(replay::FRAME_NAME) title=(title) sandbox=(policy::sandbox(scripts)) src=(src) {}
+    }
+}
+
+/// Returns the frame that shows `address` in the origin of its site. The script of the page loads it,
+/// and shows `src` if the browser cannot.
+pub(super) fn element_in_origin(address: &str, src: &str, title: &str, scripts: Scripts) -> Markup {
+    html! {
+        iframe.replay name=(replay::FRAME_NAME) title=(title) sandbox=(policy::sandbox(scripts)) data-address=(address) data-path=(src) {}
+        noscript { (element(src, title, scripts)) }
     }
 }
 
@@ -82,25 +96,30 @@ pub(super) fn alone(address: &Address, key: &str, scripts: Scripts) -> Response 
     (headers, page.into_string()).into_response()
 }
 
-/// Returns the page for a missing document. Its text reveals nothing about the archive, because
-/// scripts can read it.
-pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scripts) -> Response {
-    let title = match failure.code {
+/// Returns the title of the page for a missing document.
+pub(super) fn title_of(failure: &Failure) -> &'static str {
+    match failure.code {
         Code::NotFound => "Not captured",
         Code::InputMissing | Code::InputChanged => NOT_READABLE,
         _ => "Not shown",
-    };
+    }
+}
+
+/// Returns the page for a missing document. Its text reveals nothing about the archive, because
+/// scripts can read it.
+pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scripts) -> Response {
+    let title = title_of(failure);
     let text = html! { p dir="auto" { (present::clean(&failure.message)) } };
     notice(
         failure.status,
         title,
         &text,
-        address.filter(|_| scripts == Scripts::On),
+        shim(address.filter(|_| scripts == Scripts::On)),
     )
 }
 
 /// Returns the page for redirects without an end, with the captures on the way.
-pub(super) fn endless(way: &[CdxRow], address: &Address, scripts: Scripts) -> Response {
+pub(super) fn endless(way: &[CdxRow], request: &CaptureRequest<'_>) -> Response {
     let text = html! {
         p { "These captures redirect to one another. The page itself was not captured near this time." }
         ol {
@@ -109,28 +128,34 @@ pub(super) fn endless(way: &[CdxRow], address: &Address, scripts: Scripts) -> Re
             }
         }
     };
-    let address = Some(address).filter(|_| scripts == Scripts::On);
-    notice(
-        StatusCode::LOOP_DETECTED,
-        "Redirects without an end",
-        &text,
-        address,
-    )
+    let address = request.address;
+    let head = match request.origins {
+        Some(origins) => PreEscaped(origins.head_tags("", &address.url, &address.time)),
+        None => shim(Some(address).filter(|_| request.scripts == Scripts::On)),
+    };
+    notice(StatusCode::LOOP_DETECTED, "Redirects without an end", &text, head)
 }
 
-/// Returns a page of the replay origin itself. With an address it has the shim, which tells the bar
-/// the reader's location, and the bar shows nearby captures.
-fn notice(status: StatusCode, title: &str, text: &Markup, address: Option<&Address>) -> Response {
+/// Returns the element of the shim, which tells the bar the reader's location. The bar then shows
+/// nearby captures.
+fn shim(address: Option<&Address>) -> Markup {
+    html! {
+        @if let Some(address) = address {
+            script src=(replay::SHIM_PATH) data-key="" data-time=(address.time) data-url=(address.url) {}
+        }
+    }
+}
+
+/// Returns a page of the archive that replaces a capture, with a script at its head.
+pub(super) fn notice(status: StatusCode, title: &str, text: &Markup, script: Markup) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
+                (script)
                 title { (title) }
-                @if let Some(address) = address {
-                    script src=(replay::SHIM_PATH) data-key="" data-time=(address.time) data-url=(address.url) {}
-                }
-                style { "body{font:1rem/1.6 system-ui,sans-serif;margin:2rem;color:#1e2226;background:#fff}" }
+                style { (STYLE) }
             }
             body {
                 h1 { (title) }

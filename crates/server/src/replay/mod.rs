@@ -1,6 +1,9 @@
 //! Replay of archived pages. A second port, the replay origin, serves captures whose references
 //! lead to captures. The main port shows them in a frame, below a bar.
 //!
+//! The second port also has a host name for each archived site and time ([`origin`]). What follows
+//! is about addresses with a path; these origins have their own invariants.
+//!
 //! Invariants:
 //! - Archived code never shares an origin with the archive's pages and API, nor with other archived
 //!   pages. It runs on a separate port, and every document there has a unique origin (`sandbox`,
@@ -22,6 +25,7 @@ mod content;
 mod find;
 mod frame;
 mod headers;
+mod origin;
 mod partial;
 mod policy;
 mod port;

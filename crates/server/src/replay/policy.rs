@@ -70,9 +70,10 @@ pub(super) fn add_directive(headers: &mut HeaderMap, directive: &str) {
 
 /// Headers of every response with archived content.
 const HEADERS: [(HeaderName, &str); 5] = [
-    // In Chromium a content security policy does not cover WebRTC, nor connections that are opened
-    // before a request. This header does, and frames made by `srcdoc`, `javascript:` or a script
-    // inherit it. Redirects are allowed because they lead to captures, which the policy enforces.
+    // In Chromium a content security policy does not cover connections that are opened before a
+    // request. This header does, and frames made by `srcdoc`, `javascript:` or a script inherit it.
+    // Redirects are allowed because they lead to captures, which the policy enforces. Chromium 156
+    // reads `webrtc` neither here nor in the policy: the shim blocks WebRTC.
     (
         HeaderName::from_static("connection-allowlist"),
         "(response-origin);redirects=allow;webrtc=block",

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, he
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
+use replay::origin::Origins;
 use replay::{Address, Modifier, PREFIX, SHIM, SHIM_PATH, Scripts};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -17,7 +18,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 use super::answer;
 use super::posted::RequestMatch;
 use super::request::CaptureRequest;
-use super::{find, frame, policy, posted};
+use super::{find, frame, origin, policy, posted};
 use crate::failure::Failure;
 use crate::health::{health, robots};
 use crate::peer::Peer;
@@ -36,6 +37,7 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
         .route("/robots.txt", get(robots))
         .fallback(any(captured))
         .layer(from_fn_with_state(Arc::clone(&state), around))
+        .layer(from_fn_with_state(Arc::clone(&state), by_host))
         .layer(
             CompressionLayer::new().compress_when(
                 SizeAbove::new(1024)
@@ -54,6 +56,14 @@ async fn shim() -> Response {
         (header::CACHE_CONTROL, "no-cache"),
     ];
     (headers, SHIM).into_response()
+}
+
+/// Answers requests to the origins of archived sites. The routes of this port answer all others.
+async fn by_host(Shared(state): Shared<Arc<Common>>, request: Request, next: Next) -> Response {
+    match origin::Visit::of(&state, request.headers()) {
+        Some(visit) => origin::respond(&state, &visit, request).await,
+        None => next.run(request).await,
+    }
 }
 
 /// Checks the host name, identifies the client, and confines every response.
@@ -104,9 +114,14 @@ fn host_of(asked: &HeaderMap) -> String {
 /// Gives a request the archive as the public may see it, or the groups named by a proxy. The
 /// reader's session is ignored, because the request may come from an archived script.
 async fn admit(state: &Arc<Common>, request: &mut Request) -> Result<(), Failure> {
-    if let Some(failure) = state.check_host(request) {
-        return Err(failure);
+    match state.check_host(request) {
+        Some(failure) => Err(failure),
+        None => identify(state, request).await,
     }
+}
+
+/// Does the same after the host name was checked.
+pub(super) async fn identify(state: &Arc<Common>, request: &mut Request) -> Result<(), Failure> {
     request.headers_mut().remove(header::COOKIE);
     request.headers_mut().remove(header::AUTHORIZATION);
     let asking = state.authenticator.identify(request)?;
@@ -154,7 +169,9 @@ async fn captured(Shared(common): Shared<Arc<Common>>, request: Request) -> Resp
     }
 }
 
-async fn answered(
+/// Responds with a capture. A request to the origin of an archived site has [`Origins`] as an
+/// extension.
+pub(super) async fn answered(
     state: &State,
     address: &Address,
     request: Request,
@@ -164,10 +181,12 @@ async fn answered(
     let peer = peer.map_or(IpAddr::from(Ipv4Addr::LOCALHOST), |Peer(peer)| peer.ip());
     let (parts, body) = request.into_parts();
     let is_read = matches!(parts.method, Method::GET | Method::HEAD);
+    let origins = parts.extensions.get::<Origins>();
     let (found, opened, compared) = match parts.method {
         Method::GET | Method::HEAD => {
             let asked = address.clone();
-            let is_wanted = move |capture: &CdxRow| is_exact(&asked, capture);
+            let in_origin = origins.is_some();
+            let is_wanted = move |capture: &CdxRow| in_origin || is_exact(&asked, capture);
             let (found, opened) =
                 find::nearest_opened(&state.archive, &address.url, &address.time, is_wanted).await?;
             let compared = RequestMatch::of(&found.capture, &parts.method);
@@ -181,7 +200,8 @@ async fn answered(
         _ => return Err(Failure::bad_request(METHODS_ONLY)),
     };
     let capture = &found.capture;
-    if is_read && !is_exact(address, capture) {
+    // The host of the origin of a site has the time of all its pages.
+    if origins.is_none() && is_read && !is_exact(address, capture) {
         let exact = Address {
             time: capture.timestamp.clone(),
             ..address.clone()
@@ -194,6 +214,7 @@ async fn answered(
         headers: &parts.headers,
         peer,
         scripts,
+        origins,
     };
     let mut response = answer::respond(state, &request, found, opened).await?;
     if let Some(name) = compared.name() {

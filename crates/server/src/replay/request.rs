@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, header};
-use replay::{Address, Modifier, Scripts};
+use replay::origin::Origins;
+use replay::{Address, Modifier, Scope, Scripts};
 
 /// A request for a capture.
 pub(super) struct CaptureRequest<'r> {
@@ -13,9 +14,19 @@ pub(super) struct CaptureRequest<'r> {
     pub(super) headers: &'r HeaderMap,
     pub(super) peer: IpAddr,
     pub(super) scripts: Scripts,
+    /// Only for requests to the origin of an archived site.
+    pub(super) origins: Option<&'r Origins>,
 }
 
 impl CaptureRequest<'_> {
+    /// Returns the scope of a response to this request.
+    pub(super) fn scope(&self, scope: Scope) -> Scope {
+        match self.origins {
+            Some(origins) => scope.in_origin(origins.clone()),
+            None => scope.with_key(self.key),
+        }
+    }
+
     /// Returns the requested range. A request for several ranges gets everything.
     pub(super) fn range(&self) -> Option<&str> {
         let range = self.headers.get(header::RANGE)?.to_str().ok()?;

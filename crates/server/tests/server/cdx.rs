@@ -1,10 +1,17 @@
 //! `/cdx` and `/cdx/search/cdx`: responses are those of the servers that they imitate.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use archive::question::{Answer, Body, CdxBody, Question};
 use axum::Router;
+use axum::body::Body as Content;
+use axum::http::Request;
 use serde_json::Value;
 use server::ServerSettings;
+use tower::ServiceExt;
 
-use crate::fake::{Reply, get};
+use crate::fake::{self, Reply, get};
 use crate::field::{MANY, field};
 
 const STORY: &str = "url=http://www.story.example/";
@@ -316,4 +323,35 @@ async fn pages_are_the_whole_list_each_capture_once() {
         wayback(&format!("{STORY}&page=-1")).await.body,
         wayback(STORY).await.body
     );
+}
+
+/// Answers without rows are not sent, so sending does not show that the client has gone.
+#[tokio::test]
+async fn a_search_that_finds_nothing_ends_when_its_client_has_gone() {
+    let source = Arc::new(());
+    let held = Arc::clone(&source);
+    let router = fake::router(move |question| match question {
+        Question::Cdx(_) => {
+            let _held = &held;
+            let (rows, skipped, next) = (Vec::new(), None, Some("x".to_owned()));
+            let body = Body::Cdx(CdxBody { rows, skipped, next });
+            Ok(Answer { epoch: 12, body })
+        }
+        other => fake::sample(other),
+    });
+    let request = Request::get("/cdx?url=http://a.org/&filter=status:999")
+        .header("host", "localhost")
+        .body(Content::empty())
+        .expect("a request");
+    let response = router.oneshot(request).await.expect("routers do not fail");
+    assert_eq!(response.status(), 200);
+    drop(response);
+    // The router has been dropped, so only the search can still hold its source.
+    let ends = async {
+        while Arc::strong_count(&source) > 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(30), ends).await;
+    assert!(ended.is_ok(), "the search continues");
 }

@@ -191,9 +191,26 @@ impl Browser {
         self.run("execute/sync", json!({ "script": script, "args": [] }))
     }
 
+    /// Returns the value of `return ...` in the frame that `selector` matches. Fails while the page
+    /// or the frame loads.
+    pub(crate) fn script_in_frame(&self, selector: &str, script: &str) -> Result<Value, Refused> {
+        self.enter_frame(None);
+        let frame = self.try_find(selector)?;
+        self.try_run("frame", json!({ "id": { ELEMENT: frame } }))?;
+        let value = self.try_run("execute/sync", json!({ "script": script, "args": [] }));
+        self.enter_frame(None);
+        value
+    }
+
     fn find(&self, selector: &str) -> String {
-        let found = self.run("element", json!({ "using": "css selector", "value": selector }));
-        found[ELEMENT].as_str().expect("an element").to_owned()
+        self.try_find(selector)
+            .unwrap_or_else(|error| panic!("{selector}: {error}"))
+    }
+
+    fn try_find(&self, selector: &str) -> Result<String, Refused> {
+        let query = json!({ "using": "css selector", "value": selector });
+        let found = self.try_run("element", query)?;
+        Ok(found[ELEMENT].as_str().expect("an element").to_owned())
     }
 
     pub(crate) fn click(&self, selector: &str) {

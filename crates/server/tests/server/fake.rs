@@ -123,6 +123,9 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
         .into_iter()
         .find(|(name, _)| *name == wanted);
     let mut answer = found.expect("a sample of every kind").1;
+    if let (Question::LinkCounts(asked), Body::LinkCounts(counts)) = (question, &mut answer.body) {
+        counts.first_links = vec![crate::sample::link(); asked.first_links.min(1)];
+    }
     // The second page of a list is the last.
     if let (Question::Cdx(cdx), Body::Cdx(CdxBody { next, .. })) = (question, &mut answer.body)
         && cdx.after.is_some()

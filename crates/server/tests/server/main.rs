@@ -29,6 +29,7 @@ mod rights_hosts;
 mod sample;
 mod schema;
 mod screenshots;
+mod serving;
 mod sign_in;
 mod sql;
 mod store;

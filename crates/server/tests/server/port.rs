@@ -84,6 +84,7 @@ pub(crate) fn with_replay() -> ServerSettings {
             url: None,
             scripts: true,
             embed_on: Vec::new(),
+            domain: None,
         }),
         ..ServerSettings::default()
     }

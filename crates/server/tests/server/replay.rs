@@ -5,6 +5,7 @@ mod crawls;
 mod embed;
 mod faults;
 mod memento;
+mod origins;
 mod preview;
 mod trap;
 

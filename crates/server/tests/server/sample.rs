@@ -83,6 +83,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                 links: 3,
                 total: Some(1),
                 next: next(),
+                first_links: Vec::new(),
             }),
         ),
         (
@@ -516,7 +517,7 @@ fn calendar() -> CalendarBody {
     }
 }
 
-fn link() -> LinkRow {
+pub(crate) fn link() -> LinkRow {
     LinkRow {
         source_key: "com,example)/".into(),
         source_url: "http://example.com/".into(),
@@ -620,11 +621,15 @@ fn capture() -> CdxRow {
 
 fn search() -> SearchBody {
     SearchBody {
-        query: "example".into(),
-        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
-        total: 3,
-        total_is_exact: true,
-        shown_total: 2,
+        summary: SearchSummary {
+            query: "example".into(),
+            notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
+            total: 3,
+            total_is_exact: true,
+            shown_total: 2,
+            took_ms: 1.5,
+            ..SearchSummary::default()
+        },
         years: years(),
         hits: vec![
             SearchHit {
@@ -670,8 +675,6 @@ fn search() -> SearchBody {
             }],
         }],
         next: Some("7.5 com,example)/".into()),
-        took_ms: 1.5,
-        ..SearchBody::default()
     }
 }
 
@@ -756,6 +759,8 @@ fn images() -> ImagesBody {
         until: until.map(str::to_owned),
         mime: "image/jpeg".into(),
         hash: Some("0123456789abcdef".into()),
+        exif_time: Some("2012-05-06T07:08:09".into()),
+        exif_location: Some("57.050000,9.920000".into()),
     };
     let page = ImagePage {
         url_key: "com,example)/".into(),
@@ -785,11 +790,14 @@ fn images() -> ImagesBody {
         ..ImageHit::default()
     };
     ImagesBody {
-        query: "example".into(),
-        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
-        total: 5,
-        shown_total: 3,
-        took_ms: 1.5,
+        summary: SearchSummary {
+            query: "example".into(),
+            notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
+            total: 5,
+            shown_total: 3,
+            took_ms: 1.5,
+            ..SearchSummary::default()
+        },
         hits: vec![
             image.clone(),
             same,
@@ -799,7 +807,6 @@ fn images() -> ImagesBody {
             },
         ],
         next: Some("a7.com,example)/".into()),
-        ..ImagesBody::default()
     }
 }
 

@@ -13,6 +13,7 @@ mod intake;
 mod key_locks;
 mod key_state;
 mod list;
+mod md5_queue;
 mod multipart;
 mod promised_terms;
 mod propose;

@@ -170,9 +170,9 @@ impl Store {
         mut put: Put,
         state: &KeyState,
     ) -> Result<Proposal, StoreError> {
-        let digests = digest_whole(&content)
+        let digests = digest_whole(&content, self.md5_queue())
             .await
-            .map_err(|error| unavailable(key, error))?;
+            .ok_or_else(|| unavailable(key, "the process is shutting down"))?;
         let (condition, protect) = (std::mem::take(&mut put.condition), put.protect);
         let draft = checked_draft(key, digests, content.len() as u64, put)?;
         let change = put_change(condition, draft, protect);
@@ -242,12 +242,13 @@ impl Store {
         let mut uploads = Uploads::new(self);
         let mut sinks = Vec::new();
         let mut receiving = Vec::new();
+        let (digesting, digests) = ContentHasher::start(self.md5_queue());
         let topology = self.cluster().topology();
         let wanted = topology.home(key.partition()).len();
         for id in next_places(&topology, key, &[], failed, wanted) {
             let (upload, stall) = (UploadId::random(), self.timeouts().stall);
             let (sink, content, given_up) = intake::channel_with_stall(stall);
-            let volume = self.volume(&id);
+            let (volume, blocks) = (self.volume(&id), digesting.blocks());
             uploads.push(id.clone(), upload);
             sinks.push(sink);
             receiving.push(async move {
@@ -256,7 +257,7 @@ impl Store {
                     // An answer from a volume wins over a message that it was dropped at the same
                     // moment.
                     biased;
-                    receipt = volume.receive(upload, content) => receipt,
+                    receipt = volume.receive_hashed(upload, content, blocks) => receipt,
                     Ok(()) = given_up => Err(VolumeError::Unreachable {
                         volume: id,
                         detail: format!("it accepted no content for {stall:?}"),
@@ -265,7 +266,6 @@ impl Store {
             });
         }
         let needed = sinks.len();
-        let (digesting, digests) = ContentHasher::start();
         sinks.extend(digests);
         let feeding = intake::feed_sinks(key, body, sinks, needed, size).boxed();
         let (received, receipts) = tokio::join!(feeding, join_all(receiving));

@@ -8,6 +8,7 @@ use store_protocol::{Key, Version, VolumeId};
 
 use super::budget::Budget;
 use super::key_locks::KeyLocks;
+use super::md5_queue::Md5Queue;
 use super::promised_terms::PromisedTerms;
 use crate::bucket_records::Records;
 use crate::cluster::Cluster;
@@ -92,6 +93,7 @@ struct Inner {
     /// be taken while one of `locks` is held.
     versions_locks: KeyLocks,
     intake: Budget,
+    md5_queue: Md5Queue,
     promised_terms: PromisedTerms,
     buckets: Records,
     damage: RwLock<Option<DamageHook>>,
@@ -111,6 +113,7 @@ impl Store {
             locks: KeyLocks::new(),
             versions_locks: KeyLocks::new(),
             intake: Budget::default(),
+            md5_queue: Md5Queue::default(),
             promised_terms: PromisedTerms::default(),
             buckets: Records::default(),
             damage: RwLock::new(None),
@@ -151,6 +154,10 @@ impl Store {
 
     pub(super) fn intake(&self) -> &Budget {
         &self.inner.intake
+    }
+
+    pub(super) fn md5_queue(&self) -> &Md5Queue {
+        &self.inner.md5_queue
     }
 
     pub(super) fn timeouts(&self) -> &Timeouts {

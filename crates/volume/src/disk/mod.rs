@@ -20,13 +20,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use store_protocol::{
-    ByteStream, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeError,
-    VolumeId, VolumeRequest, VolumeResponse,
+    ByteStream, ContentBlocks, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume,
+    VolumeError, VolumeId, VolumeRequest, VolumeResponse,
 };
 
 pub(super) mod names;
 
 mod answer;
+mod chunk;
 mod commit;
 mod housekeeping;
 mod identity;
@@ -148,7 +149,16 @@ impl Volume for DiskVolume {
     }
 
     async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
-        receive::receive(&self.inner, upload, body).await
+        receive::receive(&self.inner, upload, body, None).await
+    }
+
+    async fn receive_hashed(
+        &self,
+        upload: UploadId,
+        body: ByteStream,
+        blocks: ContentBlocks,
+    ) -> Result<Receipt, VolumeError> {
+        receive::receive(&self.inner, upload, body, Some(blocks)).await
     }
 
     async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {

@@ -4,12 +4,12 @@
 use std::io;
 
 use bytes::Bytes;
-use store_protocol::{BlockHasher, Meta, Purpose, UploadId, VolumeError, block_count};
+use store_protocol::{BLOCK_BYTES, BlockHasher, Meta, Purpose, UploadId, VolumeError, block_count};
 use system::{Broken, holds};
 
+use super::chunk::Chunk;
 use super::inner::{Inner, named};
 use super::names::staging_path;
-use super::receive::PIECE_BYTES;
 use super::uploads::{Prepared, Progress, Received};
 use crate::io::DiskFile;
 use crate::replica;
@@ -155,15 +155,15 @@ fn check_whole(meta: &Meta, received: &Received) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Writes the parts of a file one after the other; small parts share one call.
+/// Writes the parts of a file one after the other, in one call if they are short. Longer content
+/// does not pass through the cache.
 fn write_in_one(file: &dyn DiskFile, parts: [&[u8]; 3]) -> io::Result<()> {
-    if parts[1].len() <= PIECE_BYTES {
+    if parts[1].len() as u64 <= BLOCK_BYTES {
         return file.write_at(&parts.concat(), 0);
     }
-    let mut at = 0;
+    let mut chunk = Chunk::at(0);
     for part in parts {
-        file.write_at(part, at)?;
-        at += part.len() as u64;
+        chunk.add(part, file)?;
     }
-    Ok(())
+    chunk.write(file)
 }

@@ -53,6 +53,7 @@ pub(super) fn run(
         links,
         total: Some(groups as u64),
         next: is_cut.then(|| (skipped + shown_max).to_string()),
+        first_links: Vec::new(),
     };
     if let Some(Answer { body, .. }) = ask::print_if_json(Answer { epoch, body }, context)? {
         print(&body, by, groups, epoch, context)?;
@@ -76,7 +77,11 @@ fn groups_before(cursor: Option<&str>) -> Result<usize, WrongUse> {
 /// Adds the counts of all parts of the list. Returns them with the epoch of the last part.
 fn count_all(archive: &Archive, links: Inlinks, by: LinkGrouping) -> anyhow::Result<(u64, LinkCountSum)> {
     let stop = Stop::listen()?;
-    let mut question = LinkCounts { links, by };
+    let mut question = LinkCounts {
+        links,
+        by,
+        first_links: 0,
+    };
     let mut sum = LinkCountSum::default();
     loop {
         let Answer { epoch, body } = archive.ask(question.clone())?;

@@ -61,10 +61,10 @@ pub(crate) struct InlinksArgs {
     /// Count the links by this instead of listing them
     #[arg(long, value_name = "GROUP", value_parser = one_of(LinkGrouping::ALL, LinkGrouping::name))]
     by: Option<LinkGrouping>,
-    /// Links from the page versions that were current at the end of this time
+    /// Links from the page versions that were current at the end of this time; to one URL only
     #[arg(long, value_name = "TIME", value_parser = date(), conflicts_with = "ever")]
     at: Option<String>,
-    /// Links from all versions of the pages
+    /// Links from all versions of the pages; to one URL only
     #[arg(long)]
     ever: bool,
     #[command(flatten)]
@@ -83,6 +83,11 @@ impl InlinksArgs {
     fn question(&self) -> Result<Inlinks, WrongUse> {
         let pattern = url_pattern(&self.url, self.match_type);
         let (url, match_type) = pattern.map_err(|error| WrongUse(error.to_string()))?;
+        // The archive refuses it too, but only after a table has begun.
+        if match_type != MatchType::Exact && (self.ever || self.at.is_some()) {
+            let wrong = "--at and --ever list links to one URL only, not to a prefix, host or domain";
+            return Err(WrongUse(wrong.to_owned()));
+        }
         Ok(Inlinks {
             url: url.to_owned(),
             match_type,
@@ -100,28 +105,9 @@ impl InlinksArgs {
     }
 
     /// Returns the command with its URL and conditions.
-    fn command(&self, context: &Context) -> String {
-        let mut command = format!("weft inlinks {}", shell_word(&self.url));
-        let match_type = self.match_type.map(|match_type| match_type.name().to_owned());
-        for (name, value) in [
-            ("match-type", &match_type),
-            ("from-domain", &self.from_domain),
-            ("anchor", &self.anchor),
-            ("from", &self.from),
-            ("to", &self.to),
-            ("at", &self.at),
-        ] {
-            if let Some(value) = value {
-                command.push_str(&format!(" --{name} {}", shell_word(value)));
-            }
-        }
-        for (name, is_given) in [("external", self.external), ("ever", self.ever)] {
-            if is_given {
-                command.push_str(&format!(" --{name}"));
-            }
-        }
-        command.push_str(&context.archive_flag());
-        command
+    fn command(&self, question: &Inlinks, context: &Context) -> String {
+        let command = question.command(&self.url, self.match_type);
+        format!("{command}{}", context.archive_flag())
     }
 }
 
@@ -167,7 +153,7 @@ pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::R
     let question = args.question()?;
     let archive = ask::open(context)?;
     if let Some(by) = args.by {
-        let command = format!("{} --by {by}", args.command(context));
+        let command = format!("{} --by {by}", args.command(&question, context));
         return link_counts::run(&archive, question, by, &args.paging, &command, context);
     }
     let page = |after, limit| Inlinks {
@@ -180,7 +166,7 @@ pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::R
     }
     let answer = args.paging.ask(&archive, page)?;
     if let Some(answer) = ask::print_if_json(answer, context)? {
-        let command = args.command(context);
+        let command = args.command(&question, context);
         match (&args.at, args.ever) {
             (None, false) => print(&answer, End::of(question.match_type), &command, context)?,
             (at, _) => print_links_at(&answer, at.as_deref(), &command, context)?,

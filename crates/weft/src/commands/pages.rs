@@ -60,12 +60,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let format = args.paging.table.checked()?;
     let answer = args.paging.ask(&ask::open(context)?, question)?;
     for problem in &answer.body.problems {
-        let list = [&*problem.package, &*problem.list].join(" ");
-        let place = match problem.line {
-            0 => String::new(),
-            line => format!(" line {line} at offset {}", problem.offset),
-        };
-        eprintln!("{}{place}: {}", clean(list.trim_end()), clean(&problem.what));
+        eprintln!("{}", clean(&problem.to_string()));
     }
     let is_absent = answer.body.rows.is_empty() && answer.body.problems.is_empty();
     let selection = selection(&args).filter(|_| is_absent && args.paging.page.after.is_none());

@@ -12,7 +12,7 @@ pub(crate) fn loaded() -> Workspace {
     place
 }
 
-pub(crate) fn check(arguments: &[&str], expected: &Expect) {
+fn check(arguments: &[&str], expected: &Expect) {
     loaded().check(arguments, expected);
 }
 

@@ -2,15 +2,17 @@
 
 use expect_test::expect;
 
-use super::ask::{check, loaded};
+use super::ask::loaded;
 use crate::fixture;
 use crate::support::{Workspace, words};
 
 #[test]
-fn inlinks() {
-    check(
-        &["inlinks", "http://www.library.example/"],
-        &expect![[r#"
+fn answers_as_people_read_them() {
+    let place = loaded();
+    for (command, expected) in [
+        (
+            "inlinks http://www.library.example/",
+            expect![[r#"
         exit code 0
         3 pages link to example,library)/ (epoch 1, newest versions)
         from                                  kind         anchor       title
@@ -18,14 +20,10 @@ fn inlinks() {
         http://museum.example/                external     Library      The Museum
         http://museum.example/maps            external     The library  Maps
     "#]],
-    );
-}
-
-#[test]
-fn links_to_a_whole_site_and_their_counts() {
-    check(
-        &["inlinks", "library.example/*"],
-        &expect![[r#"
+        ),
+        (
+            "inlinks library.example/*",
+            expect![[r#"
         exit code 0
         4 links to URLs of example,library)/ (epoch 1, newest versions)
         from                                  to                                    kind         anchor         title
@@ -34,19 +32,19 @@ fn links_to_a_whole_site_and_their_counts() {
         http://museum.example/maps            http://www.library.example/           external     The library    Maps
         http://www.library.example/           http://www.library.example/catalogue  same domain  The catalogue  The New Library
     "#]],
-    );
-    check(
-        &["inlinks", "*.library.example", "--external", "--by", "domain"],
-        &expect![[r#"
+        ),
+        (
+            "inlinks *.library.example --external --by domain",
+            expect![[r#"
             exit code 0
             2 links by domain, 1 of 1 (epoch 1)
             links  external  first                last                 domain
                 2         2  2015-03-01 08:00:00  2015-03-01 08:00:01  museum.example
         "#]],
-    );
-    check(
-        &["inlinks", "*.library.example", "--by", "anchor", "--limit", "1"],
-        &expect![[r#"
+        ),
+        (
+            "inlinks *.library.example --by anchor --limit 1",
+            expect![[r#"
             exit code 0
             4 links by anchor, 1 of 4 (epoch 1)
             links  external  first                last                 anchor
@@ -54,40 +52,108 @@ fn links_to_a_whole_site_and_their_counts() {
             all:  weft inlinks '*.library.example' --by anchor --all
             more: weft inlinks '*.library.example' --by anchor --after 1
         "#]],
-    );
-    check(
-        &["inlinks", "*.library.example", "--by", "month", "--format", "csv"],
-        &expect![[r#"
+        ),
+        (
+            "inlinks *.library.example --by month --format csv",
+            expect![[r#"
             exit code 0
             value,links,links_external,first,last
             2015-03,2,2,2015-03-01T08:00:00.000Z,2015-03-01T08:00:01.000Z
             2014-01,1,0,2014-01-26T20:06:25.000Z,2014-01-26T20:06:25.000Z
             2016-01,1,0,2016-01-01T00:00:00.000Z,2016-01-01T00:00:00.000Z
         "#]],
-    );
-    check(
-        &[
-            "inlinks",
-            "http://www.library.example/",
-            "--anchor",
-            "THE",
-            "--from-domain",
-            "museum.example",
-        ],
-        &expect![[r#"
+        ),
+        (
+            "inlinks http://www.library.example/ --anchor THE --from-domain museum.example",
+            expect![[r#"
             exit code 0
             1 page links to example,library)/ (epoch 1, newest versions)
             from                        kind      anchor       title
             http://museum.example/maps  external  The library  Maps
         "#]],
-    );
+        ),
+        (
+            "outlinks http://museum.example/maps",
+            expect![[r#"
+        exit code 0
+        2 links from example,museum)/maps (epoch 1, newest versions)
+        to                           kind      anchor
+        http://gone.example/         external  Gone
+        http://www.library.example/  external  The library
+    "#]],
+        ),
+        (
+            "domain library.example",
+            expect![[r#"
+        exit code 0
+        library.example
+        URIs 2   pages 2   in-links from other domains 2
+
+        rank  external  in-links  url                                   title
+           1         2         3  http://www.library.example/           The New Library
+           2         0         1  http://www.library.example/catalogue  Catalogue
+
+        links  from domain
+            2  museum.example
+    "#]],
+        ),
+        (
+            "top",
+            expect![[r#"
+        exit code 0
+        rank  external  in-links  url                                   title
+           1         2         3  http://www.library.example/           The New Library
+           2         1         2  http://museum.example/maps            Maps
+           3         1         1  http://gone.example/                  (not captured)
+           4         0         1  http://www.library.example/catalogue  Catalogue
+           5         0         0  http://museum.example/                The Museum
+    "#]],
+        ),
+        (
+            "top museum.example",
+            expect![[r#"
+        exit code 0
+        rank  external  in-links  url                         title
+           1         1         2  http://museum.example/maps  Maps
+           2         0         0  http://museum.example/      The Museum
+    "#]],
+        ),
+        (
+            "top --captured",
+            expect![[r#"
+        exit code 0
+        rank  external  in-links  url                                   title
+           1         2         3  http://www.library.example/           The New Library
+           2         1         2  http://museum.example/maps            Maps
+           4         0         1  http://www.library.example/catalogue  Catalogue
+           5         0         0  http://museum.example/                The Museum
+    "#]],
+        ),
+        (
+            "top gone.example --captured",
+            expect![[r#"
+        exit code 0
+        no captured pages of gone.example
+    "#]],
+        ),
+        (
+            "inlinks *.library.example/catalogue",
+            expect![[r#"
+            exit code 2
+            2> error: "*.library.example/catalogue": a domain with subdomains takes no path and no port, found "/catalogue"; write "*.library.example" for the domain, or "library.example/catalogue*" for the URLs of one host
+        "#]],
+        ),
+    ] {
+        place.check(&words(command), &expected);
+    }
 }
 
 #[test]
 fn a_pattern_of_which_a_part_would_be_ignored_is_refused() {
+    let place = loaded();
     for command in ["inlinks", "cdx"] {
         for pattern in ["*.library.example/nosuch/*", "*.library.example:8080", "*"] {
-            let run = loaded().run(&[command, pattern]);
+            let run = place.run(&[command, pattern]);
             assert_eq!(run.code, Some(2), "{command} {pattern}: {}", run.stderr);
             assert!(
                 run.stderr.contains("*.") && run.stdout.is_empty(),
@@ -95,25 +161,19 @@ fn a_pattern_of_which_a_part_would_be_ignored_is_refused() {
                 run.stderr
             );
         }
-        let run = loaded().run(&[command, "http://*.library.example/"]);
+        let run = place.run(&[command, "http://*.library.example/"]);
         assert_eq!(run.code, Some(1), "{}", run.stderr);
         assert!(run.stderr.contains("an ordinary character"), "{}", run.stderr);
     }
-    check(
-        &["inlinks", "*.library.example/catalogue"],
-        &expect![[r#"
-            exit code 2
-            2> error: "*.library.example/catalogue": a domain with subdomains takes no path and no port, found "/catalogue"; write "*.library.example" for the domain, or "library.example/catalogue*" for the URLs of one host
-        "#]],
-    );
 }
 
 #[test]
 fn dates_that_do_not_exist_are_refused() {
+    let place = loaded();
     let url = "http://www.library.example/";
     for flag in ["--from", "--to", "--at"] {
         for date in ["2014-13", "2014-00", "2014-1", "2014-02-30", "20149", "99999"] {
-            let run = loaded().run(&["inlinks", url, flag, date]);
+            let run = place.run(&["inlinks", url, flag, date]);
             assert_eq!(run.code, Some(2), "{flag} {date}: {}", run.text());
             assert!(run.stderr.contains(&format!("found '{date}'")), "{}", run.stderr);
         }
@@ -126,19 +186,20 @@ fn dates_that_do_not_exist_are_refused() {
         "2015-03-01T08:00:00.000Z",
         "2015-03-01 08:00:00",
     ] {
-        let found = loaded().good(&["inlinks", url, "--from", date]);
+        let found = place.good(&["inlinks", url, "--from", date]);
         assert!(found.starts_with("2 pages link"), "{date}: {found}");
     }
-    let run = loaded().run(&["cdx", url, "--from", "2014-13"]);
+    let run = place.run(&["cdx", url, "--from", "2014-13"]);
     assert_eq!(run.code, Some(2), "{}", run.stderr);
 }
 
 #[test]
 fn groups_of_links_are_paged_and_counted_in_json() {
+    let place = loaded();
     let counts = |more: &[&str]| {
         let mut arguments = vec!["inlinks", "*.library.example", "--by", "anchor"];
         arguments.extend(more);
-        let counts = loaded().json(&arguments);
+        let counts = place.json(&arguments);
         let rows = counts["rows"].as_array().expect("rows").len();
         (rows, counts["total"].clone(), counts["next"].clone())
     };
@@ -147,7 +208,7 @@ fn groups_of_links_are_paged_and_counted_in_json() {
     let last = counts(&["--limit", "3", "--after", "3"]);
     assert_eq!(last, (1, 4.into(), serde_json::Value::Null));
     let arguments = ["inlinks", "*.library.example", "--by", "anchor", "--after", "abc"];
-    let run = loaded().run(&arguments);
+    let run = place.run(&arguments);
     assert_eq!(run.code, Some(2), "{}", run.text());
     let said = "--after takes the cursor";
     assert!(
@@ -159,14 +220,15 @@ fn groups_of_links_are_paged_and_counted_in_json() {
 
 #[test]
 fn a_domain_of_sources_may_have_a_star() {
+    let place = loaded();
     let url = "http://www.library.example/";
-    let plain = loaded().good(&["inlinks", url, "--from-domain", "museum.example"]);
+    let plain = place.good(&["inlinks", url, "--from-domain", "museum.example"]);
     assert!(plain.contains("2 pages link"), "{plain}");
     assert_eq!(
-        loaded().good(&["inlinks", url, "--from-domain", "*.museum.example"]),
+        place.good(&["inlinks", url, "--from-domain", "*.museum.example"]),
         plain
     );
-    let run = loaded().run(&["inlinks", url, "--from-domain", "museum.example/maps"]);
+    let run = place.run(&["inlinks", url, "--from-domain", "museum.example/maps"]);
     assert_eq!(run.code, Some(2), "{}", run.stderr);
     assert!(
         run.stderr.contains("is not a domain such as example.org"),
@@ -190,35 +252,36 @@ fn inlinks_of_older_versions() {
     ];
     place.write("web.warc", &fixture::warc(&pages));
     place.good(&["load", "web.warc"]);
-    place.check(
-        &["inlinks", "http://target.example/", "--ever"],
-        &expect![[r#"
+    for (command, expected) in [
+        (
+            "inlinks http://target.example/ --ever",
+            expect![[r#"
             exit code 0
             2 pages link to example,target)/ (epoch 1, all versions)
             from                 first                last                 now  kind      anchor       title
             http://one.example/  2010-01-01 00:00:00  2012-06-01 00:00:00       external  friends      Page
             http://two.example/  2013-01-01 00:00:00  2015-01-01 00:00:00  now  external  our friends  Page
         "#]],
-    );
-    place.check(
-        &["inlinks", "http://target.example/", "--at", "2012-05"],
-        &expect![[r#"
+        ),
+        (
+            "inlinks http://target.example/ --at 2012-05",
+            expect![[r#"
             exit code 0
             1 page links to example,target)/ (epoch 1, versions at 201205)
             from                 first                version              now  kind      anchor       title
             http://one.example/  2010-01-01 00:00:00  2010-01-01 00:00:00       external  our friends  Page
         "#]],
-    );
-    place.check(
-        &["inlinks", "http://target.example/", "--at", "2009"],
-        &expect![[r#"
+        ),
+        (
+            "inlinks http://target.example/ --at 2009",
+            expect![[r#"
             exit code 0
             0 pages link to example,target)/ (epoch 1, versions at 2009)
         "#]],
-    );
-    place.check(
-        &["inlinks", "http://target.example/", "--ever", "--limit", "1"],
-        &expect![[r#"
+        ),
+        (
+            "inlinks http://target.example/ --ever --limit 1",
+            expect![[r#"
             exit code 0
             1 page links to example,target)/, and more (epoch 1, all versions)
             from                 first                last                 now  kind      anchor   title
@@ -226,7 +289,10 @@ fn inlinks_of_older_versions() {
             all:  weft inlinks http://target.example/ --ever --all
             more: weft inlinks http://target.example/ --ever --after ImV4YW1wbGUsb25lKS8i
         "#]],
-    );
+        ),
+    ] {
+        place.check(&words(command), &expected);
+    }
     let rows = "http://one.example/,Page,http://target.example/,friends,true,false,\
                 2010-01-01T00:00:00.000Z,2012-06-01T00:00:00.000Z,false";
     let csv = place.good(&["inlinks", "http://target.example/", "--ever", "--format", "csv"]);
@@ -247,6 +313,26 @@ fn inlinks_of_older_versions() {
     );
     let both = place.run(&["inlinks", "http://target.example/", "--ever", "--at", "2012"]);
     assert_eq!(both.code, Some(2), "{}", both.stderr);
+    // No table begins, not even with its header.
+    for flags in [
+        "--ever",
+        "--at 2012",
+        "--ever --format csv",
+        "--at 2012 --by domain",
+    ] {
+        let many = place.run(&words(&format!("inlinks *.target.example {flags}")));
+        assert_eq!(
+            (many.code, &*many.stdout),
+            (Some(2), ""),
+            "{flags}: {}",
+            many.stderr
+        );
+        assert!(
+            many.stderr.contains("to one URL only"),
+            "{flags}: {}",
+            many.stderr
+        );
+    }
     // After a takedown they are missing from this answer too.
     place.good(&["forget", "--url", "http://one.example/"]);
     let ever = place.json(&["inlinks", "http://target.example/", "--ever"]);
@@ -341,61 +427,10 @@ fn a_list_is_written_to_a_file_that_does_not_exist() {
 }
 
 #[test]
-fn outlinks() {
-    check(
-        &["outlinks", "http://museum.example/maps"],
-        &expect![[r#"
-        exit code 0
-        2 links from example,museum)/maps (epoch 1, newest versions)
-        to                           kind      anchor
-        http://gone.example/         external  Gone
-        http://www.library.example/  external  The library
-    "#]],
-    );
-}
-
-#[test]
-fn domain() {
-    check(
-        &["domain", "library.example"],
-        &expect![[r#"
-        exit code 0
-        library.example
-        URIs 2   pages 2   in-links from other domains 2
-
-        rank  external  in-links  url                                   title
-           1         2         3  http://www.library.example/           The New Library
-           2         0         1  http://www.library.example/catalogue  Catalogue
-
-        links  from domain
-            2  museum.example
-    "#]],
-    );
-}
-
-#[test]
-fn top_of_what_was_captured() {
-    check(
-        &["top", "--captured"],
-        &expect![[r#"
-        exit code 0
-        rank  external  in-links  url                                   title
-           1         2         3  http://www.library.example/           The New Library
-           2         1         2  http://museum.example/maps            Maps
-           4         0         1  http://www.library.example/catalogue  Catalogue
-           5         0         0  http://museum.example/                The Museum
-    "#]],
-    );
-    check(
-        &["top", "gone.example", "--captured"],
-        &expect![[r#"
-        exit code 0
-        no captured pages of gone.example
-    "#]],
-    );
+fn pages_of_every_length_are_the_whole_list() {
     let place = loaded();
     let all = place.json(&["top", "--captured", "--all"]);
-    // Pages of every length, joined by their cursors, are the whole list.
+    // Pages of every length, joined by their cursors.
     for limit in ["1", "2", "3"] {
         let (mut rows, mut after) = (Vec::new(), String::new());
         loop {
@@ -412,31 +447,6 @@ fn top_of_what_was_captured() {
         }
         assert_eq!(all["rows"], serde_json::Value::Array(rows), "pages of {limit}");
     }
-}
-
-#[test]
-fn top() {
-    check(
-        &["top"],
-        &expect![[r#"
-        exit code 0
-        rank  external  in-links  url                                   title
-           1         2         3  http://www.library.example/           The New Library
-           2         1         2  http://museum.example/maps            Maps
-           3         1         1  http://gone.example/                  (not captured)
-           4         0         1  http://www.library.example/catalogue  Catalogue
-           5         0         0  http://museum.example/                The Museum
-    "#]],
-    );
-    check(
-        &["top", "museum.example"],
-        &expect![[r#"
-        exit code 0
-        rank  external  in-links  url                         title
-           1         1         2  http://museum.example/maps  Maps
-           2         0         0  http://museum.example/      The Museum
-    "#]],
-    );
 }
 
 #[test]

@@ -81,6 +81,7 @@ fn junk_between_records() {
               quarantined          1              23 bytes
               together                         1,613 bytes   = file size (1.6 KiB)
               captures             4   4 pages
+              digests                  not verified (--verify)
               defects              1   junk 1
         "#]],
     );
@@ -118,6 +119,33 @@ fn urls_that_a_load_must_refuse_are_told() {
 }
 
 #[test]
+fn a_summary_verifies_digests_only_on_request() {
+    let place = Workspace::new();
+    let bytes = String::from_utf8(small()).expect("text");
+    let wrong = "WARC-Block-Digest: sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\r\n";
+    let bytes = bytes.replace(
+        "Content-Type: application/http",
+        &format!("{wrong}Content-Type: application/http"),
+    );
+    place.write("wrong.warc", bytes.as_bytes());
+    for (flags, verified) in [
+        (&[][..], true),
+        (&["--no-verify"][..], false),
+        (&["--summary"][..], false),
+        (&["--summary", "--verify"][..], true),
+        (&["--summary", "--verify", "--no-verify"][..], false),
+        (&["--no-verify", "--verify"][..], true),
+    ] {
+        let run = place.run(&[&["inspect", "--json", "wrong.warc"][..], flags].concat());
+        let sums = json_lines(&run.stdout).pop().expect("the sums");
+        assert_eq!(sums["digests_verified"], verified, "{flags:?}");
+        let defects = sums["defects"]["block-digest-mismatch"].as_u64();
+        assert_eq!(defects, verified.then_some(2), "{flags:?}: {sums}");
+        assert_eq!(run.code, Some(i32::from(verified)), "{flags:?}");
+    }
+}
+
+#[test]
 fn not_an_archive_file() {
     let place = Workspace::new();
     place.write("notes.txt", b"Just some notes.\n");
@@ -150,6 +178,7 @@ fn a_missing_file_does_not_stop_the_others() {
               quarantined          0               0 bytes
               together                           794 bytes   = file size (794 B)
               captures             2   2 pages
+              digests                  not verified (--verify)
             2> error: read missing.warc: No such file or directory (os error 2)
         "#]],
     );

@@ -46,6 +46,7 @@ mod s3_inputs;
 mod search;
 mod serve;
 mod serve_policies;
+mod serving;
 mod sql;
 mod store;
 mod support;

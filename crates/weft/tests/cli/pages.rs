@@ -244,7 +244,7 @@ fn what_cannot_be_used_of_a_list_is_told() {
     place.run(&["export", "--wacz", "x.wacz"]).expect(
         1,
         &[],
-        &["crawl.wacz pages/pages.jsonl line 6: found no JSON"],
+        &["crawl.wacz pages/pages.jsonl line 6 at offset", ": found no JSON"],
     );
     std::fs::remove_file(place.path("crawl.wacz")).expect("it is there");
     place

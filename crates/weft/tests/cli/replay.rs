@@ -12,7 +12,7 @@ use crate::support::Workspace;
 const PAGE: &str = "/replay/http://www.library.example/";
 
 /// Requests a path from the replay origin that `served` announced.
-fn replayed(served: &mut Served, path: &str) -> String {
+pub(crate) fn replayed(served: &mut Served, path: &str) -> String {
     let origin = served.said["replay"].as_str().expect("a replay origin");
     let address = origin
         .trim_start_matches("http://")
@@ -57,6 +57,13 @@ fn archived_pages_are_shown_on_an_origin_of_their_own() {
     let bar = served.get(PAGE);
     let origin = served.said["replay"].as_str().expect("a replay origin");
     assert!(bar.contains(&format!("src=\"{origin}replay/~")), "{bar}");
+    // A browser on this machine finds the origin of the site.
+    let site = "data-address=\"http://http--www-library-example.20160101000000.replay.localhost:";
+    assert!(bar.contains(site), "{bar}");
+    drop(served);
+    let served = serve(&place, &["--replay-domain", "off"]);
+    let bar = served.get(PAGE);
+    assert!(bar.contains("<iframe") && !bar.contains("data-address"), "{bar}");
 }
 
 /// A capture known only from an index is listed with all captures; a request for its content names
@@ -153,6 +160,8 @@ fn the_replay_origin_goes_by_its_flags() {
         let wrong = place.run(&["serve", flag, "https://a.example/path"]);
         assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
     }
+    let wrong = place.run(&["serve", "--replay-domain", "a.example:80"]);
+    assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
     // An explicitly requested port must be free; the default may be any port.
     let held = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let taken = held.local_addr().expect("an address").to_string();

@@ -632,6 +632,11 @@ fn behind_a_proxy() {
 }
 
 #[test]
+fn origins_behind_a_proxy() {
+    check("origins-behind-a-proxy.md");
+}
+
+#[test]
 fn users_and_administrators() {
     check("users-and-administrators.md");
 }

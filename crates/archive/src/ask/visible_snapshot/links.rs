@@ -70,6 +70,28 @@ impl VisibleSnapshot<'_> {
         Ok(rows)
     }
 
+    /// Returns the keys of the pages that link to a key, sorted, at most `limit`.
+    pub(in crate::ask) fn sources(&self, url_key: &str, limit: usize) -> Result<Vec<String>, SnapshotError> {
+        if self.sees_everything {
+            return self.snapshot.sources(url_key, None, limit);
+        }
+        let mut seen = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let sources = self.snapshot.sources(url_key, after.as_deref(), SOURCES)?;
+            let is_last = sources.len() < SOURCES;
+            after = sources.last().cloned();
+            for source in sources {
+                if seen.len() < limit && self.sees_version(&source)? {
+                    seen.push(source);
+                }
+            }
+            if is_last || seen.len() >= limit {
+                return Ok(seen);
+            }
+        }
+    }
+
     /// Returns the links to a key from any versions of their sources, sorted by source: those after
     /// `after` that `accepts` wants, at most `limit`. Also returns the source after which there may
     /// be more.

@@ -21,18 +21,20 @@ use std::sync::Arc;
 
 use access::{AccessFilter, CaptureAttributes};
 use extract::Image;
-use index::{CaptureRow, KeyRange, PageRow, PastVersion, Snapshot, SnapshotError, UriRow};
+use index::{CaptureRow, KeyRange, PageRow, PastVersion, SnapshotError, UriRow};
 use rustc_hash::FxHashMap;
 use search::Version;
 
 use crate::inlink_counts::InlinkCounts;
+use crate::rendered_text;
+use crate::views::Views;
 
 /// Limit of versions whose visibility is cached during a question.
 const REMEMBERED_MAX: usize = 1 << 20;
 
 /// A snapshot, and the parts of it that are visible.
 pub(super) struct VisibleSnapshot<'a> {
-    snapshot: &'a Snapshot,
+    snapshot: &'a dyn Views,
     filter: &'a AccessFilter,
     sees_everything: bool,
     counts: &'a InlinkCounts,
@@ -56,7 +58,7 @@ pub(super) fn subject(capture: &CaptureRow) -> CaptureAttributes<'_> {
 
 impl<'a> VisibleSnapshot<'a> {
     pub(super) fn new(
-        snapshot: &'a Snapshot,
+        snapshot: &'a dyn Views,
         filter: &'a AccessFilter,
         counts: &'a InlinkCounts,
     ) -> VisibleSnapshot<'a> {
@@ -75,7 +77,7 @@ impl<'a> VisibleSnapshot<'a> {
     }
 
     /// Returns the unfiltered snapshot, for callers that skip hidden captures themselves.
-    pub(super) fn snapshot(&self) -> &Snapshot {
+    pub(super) fn snapshot(&self) -> &dyn Views {
         self.snapshot
     }
 
@@ -180,11 +182,18 @@ impl<'a> VisibleSnapshot<'a> {
     /// Returns the text from which a search result comes.
     pub(super) fn text_shown(&self, url_key: &str) -> Result<Option<Arc<str>>, SnapshotError> {
         // Search may be an epoch behind, and a newer version may be hidden.
-        if self.sees_everything || self.sees_version(url_key)? {
-            Ok(self.snapshot.shown(url_key)?.text)
-        } else {
-            Ok(None)
+        if !self.sees_everything && !self.sees_version(url_key)? {
+            return Ok(None);
         }
+        let own = self.snapshot.shown(url_key)?.text;
+        let own_text = own.as_deref().unwrap_or_default();
+        let rendered = rendered_text::with_more_words(self.snapshot, url_key, own_text)?;
+        Ok(
+            match rendered.filter(|rendered| self.sees(&rendered.attachment)) {
+                Some(rendered) => Some(rendered.text.into()),
+                None => own,
+            },
+        )
     }
 
     /// Returns the in-links and external in-links to show in a search result, for clients that see

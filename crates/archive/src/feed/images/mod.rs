@@ -11,7 +11,7 @@
 
 use extract::Image;
 use index::{Epoch, PageChange, PageRow, Snapshot, SnapshotError};
-use search::{Change, Document, Likeness, PastToDelete, SearchIndex, Version};
+use search::{Change, Document, ExpectedDocuments, Likeness, PastToDelete, SearchIndex, Version};
 
 use super::{Coverage, FeedError, apply, original, text_capture};
 
@@ -71,6 +71,20 @@ fn to_change(
         put,
         url_key,
     }))
+}
+
+/// Returns which documents the index of images must have for a key.
+pub(crate) fn expected_documents(
+    snapshot: &Snapshot,
+    url_key: String,
+) -> Result<ExpectedDocuments, SnapshotError> {
+    let documents = documents(snapshot, &url_key)?;
+    let numbers = documents.iter().map(|document| document.version.since_ms);
+    Ok(ExpectedDocuments {
+        current: false,
+        past: numbers.collect(),
+        url_key,
+    })
 }
 
 /// Returns the images of the current version of a key, if that is a page.

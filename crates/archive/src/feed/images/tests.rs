@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::feed::tests::Random;
 use extract::{Capture, CaptureKind, LinkScope, Page};
 use index::{Batch, CaptureRow, Index, InputId, LedgerRow, Selector, TakedownRequest};
 use search::Query;
+
+mod matches;
 
 fn page(path: &str, time: u64, alts: &[&str]) -> Capture {
     let image = |alt: &&str| Image {
@@ -153,18 +156,6 @@ fn images_follow_their_pages() {
     world.take_down("b", &[]);
     world.check("boat", &[]);
     world.check("gull", &[("gull", "a")]);
-}
-
-/// A small generator, so that a printed seed replays a history.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) % bound
-    }
 }
 
 /// Returns page and address of each image of a current page whose words include `word`.

@@ -42,7 +42,7 @@ const CHUNK_BYTES: u64 = 1 << 20;
 /// Runs stage `read` on one input. A stopped load sends no further chunks; entries that were read
 /// but not sent are read again by the load that continues.
 pub(super) fn read(context: &Context, registered: RegisteredInput, out: &mut Out<'_, Chunk>) -> StageResult {
-    let is_index = inputs::is_index_name(&registered.found.place.location());
+    let is_index = format::file_name::is_index_name(&registered.found.place.location());
     let mut reading = Reading::of(context, registered);
     if is_index {
         let end = reading.read_lines(out)?;
@@ -330,7 +330,7 @@ impl<'a> Reading<'a> {
     }
 
     fn useless_reason(&self) -> &'static str {
-        if inputs::is_index_name(&self.registered.found.place.location()) {
+        if format::file_name::is_index_name(&self.registered.found.place.location()) {
             index_lines::NO_LINE
         } else {
             crate::one_input::NO_RECORD

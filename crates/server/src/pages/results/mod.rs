@@ -270,11 +270,11 @@ fn content(asked: &SearchRequest, found: &SearchBody, epoch: u64, view: Archived
         div.with-aside {
             div.main-column {
                 p.summary role="status" { (summary(asked, found)) }
-                @if found.search_epoch < epoch {
-                    p.soft { "Search covers epoch " (found.search_epoch) " of " (epoch) ": the newest pages cannot be found yet." }
+                @if found.summary.search_epoch < epoch {
+                    p.soft { "Search covers epoch " (found.summary.search_epoch) " of " (epoch) ": the newest pages cannot be found yet." }
                 }
                 (lists(asked))
-                (notes(&found.notes, &found.understood))
+                (notes(&found.summary.notes, &found.summary.understood))
                 @if found.hits.is_empty() {
                     (no_hits(asked))
                 } @else {
@@ -393,15 +393,15 @@ fn preferences(asked: &SearchRequest) -> Markup {
 fn summary(asked: &SearchRequest, found: &SearchBody) -> Markup {
     let shown = asked.before + found.hits.len() as u64;
     html! {
-        strong { (present::counted(found.total, "result", "results")) }
+        strong { (present::counted(found.summary.total, "result", "results")) }
         @if asked.before > 0 && !found.hits.is_empty() {
             ", " (present::count(asked.before + 1)) " to " (present::count(shown))
         }
-        @if found.shown_total < found.total {
-            span.soft { ", " (present::count(found.shown_total)) " shown" }
+        @if found.summary.shown_total < found.summary.total {
+            span.soft { ", " (present::count(found.summary.shown_total)) " shown" }
         }
         // Never "0 ms", which reads as if nothing had been searched.
-        span.soft { " \u{b7} " (format!("{:.0}", found.took_ms.max(1.0))) " ms" }
+        span.soft { " \u{b7} " (format!("{:.0}", found.summary.took_ms.max(1.0))) " ms" }
         @if !found.hits.is_empty() {
             span.soft { " \u{b7} " }
             a href=(asked.link(asked.after.as_deref(), !asked.explain, asked.before)) rel="nofollow" {

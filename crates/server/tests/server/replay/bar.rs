@@ -25,7 +25,8 @@ fn scene() -> Scene {
 
 #[test]
 fn the_calendar_leads_from_years_to_days_to_captures() {
-    let shown = first(&scene(), "/replay/20140126200624/http://a.example/", "");
+    let scene = scene();
+    let shown = first(&scene, "/replay/20140126200624/http://a.example/", "");
     check(
         &shown,
         200,
@@ -35,6 +36,10 @@ fn the_calendar_leads_from_years_to_days_to_captures() {
             "href=\"#days-2014-03\"",
             "<div class=\"days shown\" id=\"days-2014-01\">",
             "href=\"/replay?url=http%3A%2F%2Fa.example%2F&amp;at=20140327200624\"",
+            &format!(
+                "href=\"http://{}/replay/20140126200624/http://a.example/\"",
+                scene.replay()
+            ),
             // Two captures of one day have their times, too.
             "href=\"/replay?url=http%3A%2F%2Fa.example%2F&amp;at=20140126210624\"",
         ],

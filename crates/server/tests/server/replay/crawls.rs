@@ -39,15 +39,17 @@ const READ: &str = "for (const element of document.querySelectorAll('a,img,area,
     scrollTo(0, document.documentElement.scrollHeight);\
     return [document.URL, document.documentElement.innerHTML.length]";
 const FOLLOW: &str = "const link = [...document.querySelectorAll('a[href]')].find((link) => /^http/.test(link.href)); if (link) link.click(); return !!link";
+const WITHOUT_FRAME: &str =
+    "return document.readyState === 'complete' && !document.querySelector('iframe.replay')";
 
 /// A proxy, and the first line of each request to it.
-struct Proxy {
+pub(super) struct Proxy {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Proxy {
-    fn start() -> Proxy {
+    pub(super) fn start() -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -71,8 +73,18 @@ impl Proxy {
         Proxy { port, asked }
     }
 
+    /// Returns flags of a browser that reaches other hosts only through it.
+    pub(super) fn flags(&self) -> Vec<String> {
+        vec![
+            format!("--proxy-server=http://127.0.0.1:{}", self.port),
+            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE *.localhost".to_owned(),
+            "--disable-features=OptimizationHints,NetworkTimeServiceQuerying,AutofillServerCommunication"
+                .to_owned(),
+        ]
+    }
+
     /// Returns the first lines of requests since the last call, except the browser's own.
-    fn take(&self) -> Vec<String> {
+    pub(super) fn take(&self) -> Vec<String> {
         let mut asked = std::mem::take(&mut *self.asked.lock().expect("a log"));
         asked.retain(|line| !OF_THE_BROWSER.contains(&host_of(line)));
         asked
@@ -107,18 +119,56 @@ fn top_pages(archive: &archive::Archive, pages: usize) -> Vec<CdxRow> {
 
 #[test]
 fn no_page_of_any_crawl_asks_for_anything_outside() {
+    ask_nothing_outside(|scene| scene, read_by_path);
+}
+
+#[test]
+fn no_page_of_any_crawl_in_its_own_origin_asks_for_anything_outside() {
+    ask_nothing_outside(origins::over, read_in_origin);
+}
+
+/// Opens a page on the replay origin and acts as its reader. Returns what [`READ`] does.
+fn read_by_path(browser: &Browser, scene: &Scene, (url, time): (&str, &str)) -> serde_json::Value {
+    browser.go(&format!("http://{}/replay/{time}/{url}", scene.replay()));
+    browser.enter_frame(Some("iframe.replay"));
+    let shown = browser.script(READ);
+    // Scripts of the page may run on after it is loaded.
+    std::thread::sleep(SETTLES);
+    let follows = browser.script(FOLLOW) == true;
+    std::thread::sleep(if follows { SETTLES } else { Duration::ZERO });
+    browser.enter_frame(None);
+    shown
+}
+
+/// The same in the origin of the page's site.
+fn read_in_origin(browser: &Browser, scene: &Scene, (url, time): (&str, &str)) -> serde_json::Value {
+    browser.go(&format!("http://{}/replay/{time}/{url}", scene.server.address));
+    let act = |script: &str| browser.script_in_frame("iframe.replay", script);
+    // The page that installs the worker has the address of the archive.
+    let is_shown = |shown: serde_json::Value| {
+        shown[0]
+            .as_str()
+            .is_some_and(|url| !url.contains(server::REPLAY_DOMAIN))
+            && shown[1].as_u64() > Some(200)
+    };
+    // A page that redirects to an address without a capture leads the reader to the page that says so.
+    let is_elsewhere = || browser.script(WITHOUT_FRAME) == true;
+    wait_for(browser, url, || is_elsewhere() || act(READ).is_ok_and(is_shown));
+    std::thread::sleep(SETTLES);
+    let follows = !is_elsewhere() && act(FOLLOW).is_ok_and(|follows| follows == true);
+    std::thread::sleep(if follows { SETTLES } else { Duration::ZERO });
+    serde_json::json!([url, 1000])
+}
+
+fn ask_nothing_outside(
+    served: impl Fn(Scene) -> Scene,
+    read: impl Fn(&Browser, &Scene, (&str, &str)) -> serde_json::Value,
+) {
     let Some(data) = test_env::shared_data() else {
         return;
     };
     let proxy = Proxy::start();
-    let flags = [
-        format!("--proxy-server=http://127.0.0.1:{}", proxy.port),
-        // Hosts cannot be reached without the proxy.
-        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1".to_owned(),
-        "--disable-features=OptimizationHints,NetworkTimeServiceQuerying,AutofillServerCommunication"
-            .to_owned(),
-    ];
-    let Some(browser) = Browser::start(&flags) else {
+    let Some(browser) = Browser::start(&proxy.flags()) else {
         return;
     };
     let crawls = std::fs::read_dir(data.join("crawls")).expect("crawls");
@@ -128,7 +178,7 @@ fn no_page_of_any_crawl_asks_for_anything_outside() {
         .collect();
     files.sort();
     let loaded = load(&files, None);
-    let scene = Scene::over(loaded, true);
+    let scene = served(Scene::over(loaded, true));
     let wanted = std::env::var("WEFT_REPLAY_PAGES")
         .ok()
         .and_then(|pages| pages.parse().ok());
@@ -139,18 +189,11 @@ fn no_page_of_any_crawl_asks_for_anything_outside() {
     let mut outside = Vec::new();
     for page in &pages {
         let (url, time) = (&page.url, &page.timestamp);
-        browser.go(&format!("http://{}/replay/{time}/{url}", scene.replay()));
-        browser.enter_frame(Some("iframe.replay"));
-        let shown = browser.script(READ);
+        let shown = read(&browser, &scene, (url.as_str(), time.as_str()));
         assert!(
             shown[1].as_u64().is_some_and(|length| length > 200),
             "{url} at {time}: {shown}"
         );
-        // Scripts of the page may run on after it is loaded.
-        std::thread::sleep(SETTLES);
-        let follows = browser.script(FOLLOW) == true;
-        std::thread::sleep(if follows { SETTLES } else { Duration::ZERO });
-        browser.enter_frame(None);
         outside.extend(
             proxy
                 .take()

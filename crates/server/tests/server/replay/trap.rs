@@ -235,8 +235,12 @@ fn a_page_looks_like_itself_and_the_bar_follows_its_reader() {
 
 /// Ways for a script to create a document that may lack the shim, each with its markup. [`realm`]
 /// fills in the placeholders between `@`.
-const REALMS: [(&str, &str); 30] = [
+pub(super) const REALMS: [(&str, &str); 31] = [
     ("the page itself", "<script>@RUN@</script>"),
+    (
+        "a frame with an address",
+        "<script>f = document.createElement('iframe'); f.src = '/x'; document.body.append(f); window[0].eval(@CODE@)</script>",
+    ),
     (
         "srcdoc",
         "<iframe srcdoc='<script>@ATTRIBUTE@</script>'></iframe>",
@@ -353,7 +357,7 @@ const REALMS: [(&str, &str); 30] = [
 ];
 
 /// Beginnings of XHTML that would keep the shim from running.
-const XHTML_REALMS: [(&str, &str); 8] = [
+pub(super) const XHTML_REALMS: [(&str, &str); 8] = [
     (
         "a type by default",
         "<!DOCTYPE html [<!ATTLIST script type CDATA 'text/plain'>]><html xmlns='@XHTML@'>",
@@ -385,7 +389,7 @@ const XHTML_REALMS: [(&str, &str); 8] = [
 ];
 
 /// Returns a page in XHTML with one of these beginnings.
-fn xhtml_realm(beginning: &str, port: u16) -> String {
+pub(super) fn xhtml_realm(beginning: &str, port: u16) -> String {
     let end = if beginning.contains("<x:html") {
         "x:html"
     } else {
@@ -401,7 +405,7 @@ fn xhtml_realm(beginning: &str, port: u16) -> String {
 
 /// Returns code that tries to send data out: over UDP by the two ways of WebRTC, over TCP, and by a
 /// connection without a request.
-fn code(port: u16) -> String {
+pub(super) fn code(port: u16) -> String {
     let sdp = [
         "v=0",
         "o=- 1 2 IN IP4 127.0.0.1",
@@ -433,7 +437,7 @@ fn code(port: u16) -> String {
 }
 
 /// Returns a page that tries one of these ways.
-fn realm(markup: &str, port: u16) -> String {
+pub(super) fn realm(markup: &str, port: u16) -> String {
     let code = code(port);
     let html = format!("<script>{code}</script>");
     let string = |text: &str| {
@@ -463,13 +467,13 @@ fn realm(markup: &str, port: u16) -> String {
 }
 
 /// A port that counts what arrives over UDP and TCP.
-struct Port {
-    number: u16,
-    came: Arc<AtomicUsize>,
+pub(super) struct Port {
+    pub(super) number: u16,
+    pub(super) came: Arc<AtomicUsize>,
 }
 
 impl Port {
-    fn open() -> Port {
+    pub(super) fn open() -> Port {
         let (tcp, udp) = loop {
             let tcp = TcpListener::bind("127.0.0.1:0").expect("a free port");
             if let Ok(udp) = UdpSocket::bind(tcp.local_addr().expect("an address")) {

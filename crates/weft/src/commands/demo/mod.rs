@@ -10,7 +10,7 @@ use archive::{Archive, OpenSettings};
 use format::date::{digits, iso};
 use generate::demo::{self, Web};
 use inputs::LoadInput;
-use server::{ReplaySettings, ServerSettings};
+use server::{REPLAY_DOMAIN, ReplaySettings, ServerSettings};
 
 use listen::ListenAddress;
 
@@ -145,6 +145,7 @@ fn addresses(listen: Option<SocketAddr>) -> Vec<ServerSettings> {
             url: None,
             scripts: true,
             embed_on: Vec::new(),
+            domain: Some(REPLAY_DOMAIN.to_owned()),
         }),
         ..ServerSettings::default()
     };

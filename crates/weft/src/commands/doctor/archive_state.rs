@@ -164,23 +164,24 @@ fn search(status: &StatusBody, epoch: u64) -> Finding {
 
 /// Returns a finding for each way in which inputs are not read to the end and in place.
 fn ledger_findings(archive: &Archive) -> anyhow::Result<Vec<Finding>> {
-    let failed = ledger_rows(archive, Some(LedgerState::Failed))?;
-    let cut = ledger_rows(archive, Some(LedgerState::Cut))?;
-    let missing = ledger_rows(archive, Some(LedgerState::Missing))?;
-    let all = ledger_rows(archive, None)?;
+    Ok(findings_of(&ledger_rows(archive, None)?))
+}
+
+fn findings_of(all: &[LedgerRow]) -> Vec<Finding> {
+    let in_state = |state: LedgerState| all.iter().filter(move |row| state.includes(row));
     let findings = [
         inputs_finding(
-            failed.iter(),
+            in_state(LedgerState::Failed),
             "failed",
             "weft status --ledger --state failed shows why",
         ),
         inputs_finding(
-            cut.iter(),
+            in_state(LedgerState::Cut),
             "cut off at the end",
             "load them again once they are complete: what was read is not read again",
         ),
         inputs_finding(
-            missing.iter(),
+            in_state(LedgerState::Missing),
             "could not be read at the last attempt",
             "weft status --ledger --state missing shows why",
         ),
@@ -196,7 +197,7 @@ fn ledger_findings(archive: &Archive) -> anyhow::Result<Vec<Finding>> {
             "load them again; if another file replaced one, its old records cannot be shown",
         ),
     ];
-    Ok(findings.into_iter().flatten().collect())
+    findings.into_iter().flatten().collect()
 }
 
 /// Returns a warning that counts `rows` and names the first one, if there is one.
@@ -295,5 +296,44 @@ fn cache_settings(context: &Context) -> Option<Finding> {
             error.to_string(),
             "docs/cache.md has an example",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_are_counted_by_what_is_wrong_with_them() {
+        let row = |input: &str, state| LedgerRow {
+            input: input.to_owned(),
+            state,
+            ..LedgerRow::default()
+        };
+        let failed = InputState::Failed {
+            reason: "no space".to_owned(),
+        };
+        let mut cut = row("cut.warc", InputState::Done);
+        cut.cut = "at 17".to_owned();
+        // An input may be in several states.
+        let mut missing = row("missing.warc", failed.clone());
+        missing.missing = "no such file".to_owned();
+        let all = [
+            row("failed.warc", failed),
+            row("done.warc", InputState::Done),
+            cut,
+            missing,
+        ];
+        let found: Vec<String> = findings_of(&all)
+            .into_iter()
+            .map(|finding| finding.found)
+            .collect();
+        let expected = [
+            "2 inputs failed (failed.warc first)",
+            "1 input cut off at the end (cut.warc first)",
+            "1 input could not be read at the last attempt (missing.warc first)",
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(findings_of(&all[1..2]), []);
     }
 }

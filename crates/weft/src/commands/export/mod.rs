@@ -2,6 +2,7 @@
 
 mod bag;
 mod search_selection;
+mod serving;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -28,12 +29,16 @@ Examples:
   weft export --cdxj index.cdxj                       all captures
   weft export --zipnum indexes/                       a new folder that pywb can read
   weft export --bag autumn --collection autumn        its original files, as a bag
+  weft export --serving tables/                       sorted tables of the whole archive
+  weft export --serving s3://bucket/web               the same, in a store
 
 Records are copied byte for byte. With a revisit, the record whose payload it repeats is also
 written, and with a page its attachments (rendered text, pictures). Captures that are taken down, or
 hidden from the groups of --as, are skipped.
 A bag (BagIt 1.0, RFC 8493) contains whole files and packages, each compared with its digest in the
 ledger while it is copied. Files from which anything is taken down are left out.
+Serving tables (docs/format-serving.md) answer look-ups without the archive. A second export to the
+same folder adds a newer batch and replaces its manifest; files of older batches stay.
 With a QUERY (syntax of weft search) the pages found are written, as of that time, together with
 everything a browser loads for them; this selection is held in memory.
 For lists of results: weft search QUERY --export csv -o FILE.
@@ -94,12 +99,22 @@ struct To {
     /// Input files as a bag with manifests, in a new folder
     #[arg(long, value_name = "DIR")]
     bag: Option<PathBuf>,
+    /// Sorted Parquet tables that answer look-ups, in a folder or at an address of a store
+    #[arg(long, value_name = "DIR")]
+    serving: Option<PathBuf>,
 }
 
 /// Runs `weft export`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let path = args.to.path().to_owned();
     check_name(&path)?;
+    if let Some(place) = &args.to.serving {
+        if args.is_part() {
+            let whole = "--serving writes tables of the whole archive: it takes no query and no flag for a part of it";
+            return Err(WrongUse(whole.to_owned()).into());
+        }
+        return serving::run(place, context);
+    }
     refuse_existing(&path)?;
     if args.with_requests && args.to.wacz.is_none() && args.to.warc.is_none() {
         let which = "--with-requests requires --wacz or --warc";
@@ -147,6 +162,14 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     Err(NotFound(nothing).into())
 }
 
+impl Args {
+    /// Returns whether a flag selects a part of the archive, or other records.
+    fn is_part(&self) -> bool {
+        let is_selected = self.url_prefix.is_some() || self.collection.is_some();
+        is_selected || self.with_requests || !self.query.is_empty()
+    }
+}
+
 impl To {
     fn path(&self) -> &Path {
         let To {
@@ -157,8 +180,9 @@ impl To {
             cdx11,
             zipnum,
             bag,
+            serving,
         } = self;
-        let given = [wacz, warc, cdxj, cdx9, cdx11, zipnum, bag]
+        let given = [wacz, warc, cdxj, cdx9, cdx11, zipnum, bag, serving]
             .into_iter()
             .flatten()
             .next();

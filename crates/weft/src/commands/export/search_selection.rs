@@ -58,15 +58,11 @@ pub(super) fn find(
     let mut done = 0;
     loop {
         let SearchBody {
-            hits,
-            next,
-            total,
-            notes,
-            ..
+            summary, hits, next, ..
         } = archive.ask(question.clone())?.body;
-        bar.set_length(total);
+        bar.set_length(summary.total);
         if question.after.is_none() {
-            found.notes = notes.into_iter().map(|note| note.text).collect();
+            found.notes = summary.notes.into_iter().map(|note| note.text).collect();
         }
         for hit in &hits {
             let has_capture = found.add_page(archive, hit)?;

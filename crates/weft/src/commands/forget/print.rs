@@ -10,7 +10,7 @@ use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted, time};
 
 /// Number of inputs listed by name; of further ones only the count is printed.
-const INPUTS_LISTED: usize = 20;
+const INPUTS_LISTED: usize = 10;
 
 /// Prints the removed captures, or in a dry run those to be removed.
 pub(super) fn taken_down(body: &TakenDownBody, context: &mut Context) -> anyhow::Result<()> {

@@ -111,8 +111,8 @@ impl Account {
         self.size.abs_diff(self.total_bytes())
     }
 
-    /// Prints the totals as text.
-    pub(super) fn print(&self, context: &mut Context) -> anyhow::Result<()> {
+    /// Prints the totals as text. They include wrong digests only if `digests_verified`.
+    pub(super) fn print(&self, digests_verified: bool, context: &mut Context) -> anyhow::Result<()> {
         let out = &mut context.out;
         let records = self.records_sum();
         let kinds: Vec<String> = self
@@ -154,6 +154,10 @@ impl Account {
             count(self.captures),
             counted(self.pages, "page", "pages")
         )?;
+        if !digests_verified {
+            let (name, note) = ("digests", "not verified (--verify)");
+            writeln!(context.out, "  {name:<22}   {note}")?;
+        }
         self.print_defects(context)
     }
 
@@ -181,7 +185,7 @@ impl Account {
     }
 
     /// Returns the totals as a JSON object of type `sums`.
-    pub(super) fn to_json<'a>(&'a self, input: &'a str) -> impl Serialize + use<'a> {
+    pub(super) fn to_json<'a>(&'a self, input: &'a str, digests_verified: bool) -> impl Serialize + use<'a> {
         Sums {
             input,
             kind: "sums",
@@ -194,6 +198,7 @@ impl Account {
             captures: self.captures,
             pages: self.pages,
             unusable: self.unusable,
+            digests_verified,
             defects: &self.defects,
         }
     }
@@ -214,5 +219,6 @@ struct Sums<'a> {
     captures: u64,
     pages: u64,
     unusable: u64,
+    digests_verified: bool,
     defects: &'a BTreeMap<&'static str, u64>,
 }

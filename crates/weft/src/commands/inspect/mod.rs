@@ -42,10 +42,10 @@ pub(crate) struct Args {
     /// Files, folders of files, or addresses (s3://, https://, store://)
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<OsString>,
-    /// Print only the totals
+    /// Print only the totals; digests are verified only with --verify
     #[arg(long)]
     summary: bool,
-    /// Verify the digests that records declare (the default)
+    /// Verify the digests that records declare (the default without --summary)
     #[arg(long, overrides_with = "no_verify")]
     verify: bool,
     /// Do not verify digests
@@ -54,6 +54,12 @@ pub(crate) struct Args {
     /// The store that holds `store://` inputs.
     #[command(flatten)]
     place: StoreArgs,
+}
+
+impl Args {
+    fn verifies(&self) -> bool {
+        self.verify || !(self.summary || self.no_verify)
+    }
 }
 
 /// Runs `weft inspect`. An unreadable file does not stop the others.
@@ -93,7 +99,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     if files_read > 1 && !context.json {
         let files = context.out.style.bold(&counted(files_read, "file", "files"));
         writeln!(context.out, "\n{files}")?;
-        total.print(context)?;
+        total.print(args.verifies(), context)?;
     }
     Ok(if total.is_clean() {
         outcome
@@ -196,7 +202,7 @@ fn file(
     let input = sources.open(location).with_context(describe)?;
     let size = input.size().with_context(describe)?;
     let mut settings = ReaderSettings::default();
-    settings.verify_digests = !args.no_verify;
+    settings.verify_digests = args.verifies();
     let mut reader = Reader::from_input(Box::new(input), location, settings)?;
     let mut account = Account::of_size(size);
     if !context.json {
@@ -211,11 +217,15 @@ fn file(
     }
     while let Some(entry) = reader.next_entry()? {
         entry_row(location, &entry, &mut account, args, context)?;
+        if let Entry::Record(record) = entry {
+            reader.recycle(record);
+        }
     }
     if context.json {
-        context.out.json(&account.to_json(location))?;
+        let sums = account.to_json(location, args.verifies());
+        context.out.json(&sums)?;
     } else {
-        account.print(context)?;
+        account.print(args.verifies(), context)?;
     }
     Ok(account)
 }

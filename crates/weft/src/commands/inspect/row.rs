@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use extract::{Documents, Extracted, LinkScope, Settings};
+use extract::Extracted;
 use serde::Serialize;
 use warc::{Defect, Entry, Format, Record, Span};
 
@@ -201,7 +201,7 @@ fn row_without_target(span: Span, kind: &'static str, outcome: LoadOutcome, defe
 fn record_row(record: &Record) -> Row {
     let mut defects = record.defects.clone();
     defects.extend(extract::defects_of(record));
-    let outcome = match extract::extract(record, &settings()) {
+    let outcome = match extract::extract_row(record) {
         Extracted::Counted => LoadOutcome::Counted,
         Extracted::Capture(capture) => match archive::refusal(&capture) {
             None => LoadOutcome::Capture {
@@ -230,14 +230,6 @@ fn record_row(record: &Record) -> Row {
         target: record.target().unwrap_or_default().to_owned(),
         outcome,
         defects,
-    }
-}
-
-fn settings() -> Settings {
-    Settings {
-        links: LinkScope::All,
-        text: false,
-        documents: Documents::NONE,
     }
 }
 

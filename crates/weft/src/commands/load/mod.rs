@@ -122,9 +122,9 @@ pub(crate) struct Args {
     #[arg(long, value_parser = one_of([LinkScope::All, LinkScope::External], LinkScope::name))]
     links: Option<LinkScope>,
     /// What search covers besides pages: nothing (none), plain text and feeds (text), PDF, EPUB and
-    /// office files as well (all), or images as well, which are all decoded (images) (fixed by an
-    /// archive's first load) [default: all]
-    #[arg(long, value_name = "WHICH", conflicts_with = "from_facts", value_parser = one_of([DocumentScope::None, DocumentScope::Text, DocumentScope::All, DocumentScope::Images], DocumentScope::name))]
+    /// office files as well (all), images as well, which are all decoded (images), or their time and
+    /// place as well (exif) (fixed by an archive's first load) [default: all]
+    #[arg(long, value_name = "WHICH", conflicts_with = "from_facts", value_parser = one_of([DocumentScope::None, DocumentScope::Text, DocumentScope::All, DocumentScope::Images, DocumentScope::Exif], DocumentScope::name))]
     documents: Option<DocumentScope>,
     /// Where to keep facts, open tables with a row for every capture and link: a folder,
     /// s3://bucket/name, store://bucket/name, or none (fixed by an archive's first load) [default:

@@ -69,12 +69,18 @@ pub(super) fn run(
 
 fn print(answer: &Answer<ImagesBody>, out: &mut Out) -> std::io::Result<()> {
     let body = &answer.body;
-    let mut found = counted(body.shown_total, "image", "images");
-    if body.shown_total < body.total {
-        found.push_str(&format!(" in {}", counted(body.total, "place", "places")));
+    let mut found = counted(body.summary.shown_total, "image", "images");
+    if body.summary.shown_total < body.summary.total {
+        found.push_str(&format!(" in {}", counted(body.summary.total, "place", "places")));
     }
-    super::head(answer.epoch, &found, body.search_epoch, body.took_ms, out)?;
-    super::notes(&body.notes, out)?;
+    super::head(
+        answer.epoch,
+        &found,
+        body.summary.search_epoch,
+        body.summary.took_ms,
+        out,
+    )?;
+    super::notes(&body.summary.notes, out)?;
     for hit in &body.hits {
         image_text(hit, out)?;
     }

@@ -239,21 +239,21 @@ fn sort_flag(order: SearchOrder) -> String {
 
 fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Context) -> anyhow::Result<()> {
     let body = &answer.body;
-    let mut found = counted(body.total, "result", "results");
-    if !body.total_is_exact {
+    let mut found = counted(body.summary.total, "result", "results");
+    if !body.summary.total_is_exact {
         found.insert_str(0, "more than ");
     }
-    if body.shown_total < body.total {
-        found.push_str(&format!(", {} shown,", count(body.shown_total)));
+    if body.summary.shown_total < body.summary.total {
+        found.push_str(&format!(", {} shown,", count(body.summary.shown_total)));
     }
     head(
         answer.epoch,
         &found,
-        body.search_epoch,
-        body.took_ms,
+        body.summary.search_epoch,
+        body.summary.took_ms,
         &mut context.out,
     )?;
-    notes(&body.notes, &mut context.out)?;
+    notes(&body.summary.notes, &mut context.out)?;
     for hit in &body.hits {
         hit_text(hit, &mut context.out)?;
     }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write};
 use std::path::Path;
 
-use ::export::{ExportError, ExportFormat, List, ListWriter};
+use ::export::{ExportError, ExportFormat, List, ListWriter, TrendYear, trend_years};
 use archive::question::{TREND_QUERIES_MAX, TrendRow, Trends};
-use serde::Serialize;
 
 use super::export;
 use crate::ask;
@@ -46,15 +45,6 @@ pub(super) fn run(
     Ok(Outcome::Done)
 }
 
-/// A row of the table that is written.
-#[derive(Serialize)]
-struct YearRow<'a> {
-    query: &'a str,
-    year: u64,
-    matches: u64,
-    versions: u64,
-}
-
 fn write(
     question: Trends,
     format: ExportFormat,
@@ -77,7 +67,7 @@ fn write(
     for note in answer.body.rows.iter().flat_map(|row| &row.notes) {
         eprintln!("note: {}", clean(&note.text));
     }
-    let rows: Vec<YearRow<'_>> = answer.body.rows.iter().flat_map(years).collect();
+    let rows: Vec<TrendYear<'_>> = answer.body.rows.iter().flat_map(trend_years).collect();
     let write_to = |out: &mut dyn Write| -> Result<u64, ExportError> {
         let mut writer = ListWriter::begin(List::Trends, format, out)?;
         writer.rows(&rows, out)?;
@@ -94,15 +84,6 @@ fn write(
     let written = counted(written, "row", "rows");
     writeln!(context.out, "{written} written to {}", path.display())?;
     Ok(Outcome::Done)
-}
-
-fn years(row: &TrendRow) -> impl Iterator<Item = YearRow<'_>> {
-    row.years.iter().map(move |year| YearRow {
-        query: &row.query,
-        year: year.year,
-        matches: year.count,
-        versions: year.documents,
-    })
 }
 
 fn table(row: &TrendRow) -> Table {

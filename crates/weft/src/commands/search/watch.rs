@@ -71,7 +71,7 @@ impl Watch {
         archive: &Archive,
         tell: &mut dyn FnMut(&SearchHit) -> std::io::Result<()>,
     ) -> anyhow::Result<()> {
-        let covered = self.ask(archive, 0, None)?.body.search_epoch;
+        let covered = self.ask(archive, 0, None)?.body.summary.search_epoch;
         if self.covered == Some(covered) {
             return Ok(());
         }
@@ -116,7 +116,7 @@ impl Watch {
 
     /// Returns notes on parts of the query that are ignored.
     fn notes(&self, archive: &Archive) -> anyhow::Result<Vec<SearchNote>> {
-        let mut notes = self.ask(archive, 0, None)?.body.notes;
+        let mut notes = self.ask(archive, 0, None)?.body.summary.notes;
         notes.retain(|note| note.kind != SearchNoteKind::FewOfTheWords);
         Ok(notes)
     }

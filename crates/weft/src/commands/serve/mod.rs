@@ -12,6 +12,7 @@ use cluster::{ConnectSettings, VolumeSettings};
 
 mod new_files;
 mod policies;
+mod tables;
 
 use crate::ask;
 use crate::cache_args::CacheArgs;
@@ -43,11 +44,16 @@ Examples:
   weft serve --watch /data/crawls      loads new files there automatically
   weft serve --posts                   accepts captures posted from this machine, as OutbackCDX does
   weft serve --policies                runs policies of policies.toml when they are due
+  weft serve --web tables/             serves tables of weft export --serving instead of an archive
+  weft serve --web s3://bucket/web     the same, from a store
 
 A missing archive is not created unless --create is given (or the command serves
 a store and --archive is not given): a mistyped name would give an empty archive.
 An archive that cannot be written (a read-only mount), or is opened with
 --read-only, is still served; loads are refused.
+Serving tables (--web) answer captures (CDX), records, replay, links and rankings. Searches and
+whole texts are refused. The server keeps no state, so any number of servers may serve the same
+tables. Start it again to serve a newer batch.
 
 On Ctrl-C or SIGTERM the server finishes running requests within 10 seconds; a running load stops
 at its next epoch.
@@ -78,6 +84,14 @@ const END_MAX: Duration = Duration::from_secs(9);
 pub(crate) struct Args {
     #[command(flatten)]
     web: WebArgs,
+
+    /// Serve the serving tables in this folder or at this address, without an archive
+    #[arg(
+        long = "web",
+        value_name = "DIR",
+        conflicts_with_all = ["create", "volumes", "store_config", "watch", "policies", "flight"]
+    )]
+    tables: Option<PathBuf>,
 
     /// Create an empty archive if it does not exist
     #[arg(long, conflicts_with = "read_only")]
@@ -155,6 +169,9 @@ impl Args {
 /// Runs `weft serve`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     check_s3_has_store(args)?;
+    if let Some(place) = &args.tables {
+        return tables::run(place, args, context);
+    }
     let (archive, cache) = open(args, context)?;
     // Register before anything listens: from here on a Ctrl-C shuts down cleanly.
     let stop = Stop::listen()?;

@@ -63,7 +63,7 @@ pub(super) fn compare_views(
 /// row.
 fn column_of_count(view: Dump) -> Option<&'static str> {
     Some(match view {
-        Dump::View(View::Ledger | View::Quarantine) => return None,
+        Dump::View(View::Ledger | View::Quarantine) | Dump::Serving(_) => return None,
         Dump::View(View::Captures) | Dump::Details(Details::Kinds) => "captures",
         Dump::View(View::Pages) => "pages",
         Dump::Details(Details::Versions) => "versions",

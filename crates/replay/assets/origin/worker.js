@@ -1,0 +1,62 @@
+// The service worker of the origin of an archived site. It answers every request of the site's
+// documents from the archive. The server puts a line before this script that sets SITE, the origin
+// that was captured.
+//
+// It keeps nothing. Scripts of the site share its origin, and could change what it kept.
+"use strict";
+
+// The first label of the host is the site. The rest, the time and the name of the archive, is the
+// same for all sites of one time. The host `web` of that name answers for other sites. Its answers
+// have another origin, so the browser itself refuses to let a page read what its site could not.
+const WEB = location.protocol + "//web" + location.host.slice(location.host.indexOf("."));
+
+// Whether a URL is the site's own. An address without a scheme (`//host/`) has that of the archive.
+const isOfSite = (url) => url.origin === SITE || (SITE.startsWith("https:") && SITE.slice(8) === url.host);
+
+// Destinations whose content a page may load from any site, and never reads.
+const LOADED = new Set(["font", "script", "style"]);
+
+self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  const url = new URL(request.url);
+  const isFrame = request.mode === "navigate";
+  // The server leads a separate window to the archive's page around the site.
+  if (isFrame && request.destination === "document") return;
+  const isHere = url.origin === location.origin;
+  if (isHere && url.pathname.startsWith("/__weft/")) {
+    if (isFrame || request.destination === "script") return;
+    // Scripts of the page have nothing to ask there.
+    event.respondWith(Response.error());
+    return;
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") return;
+  event.respondWith(answer(request, url, isHere || isOfSite(url)));
+});
+
+async function answer(request, url, isOwn) {
+  const isFrame = request.mode === "navigate";
+  const asked = new URLSearchParams({
+    for: request.destination || "fetch",
+    url: isOwn ? url.pathname + url.search : request.url.split("#")[0],
+  });
+  if (!isOwn && LOADED.has(request.destination)) asked.set("loaded", "1");
+  // A request whose answer cannot be read may not have these headers.
+  const range = request.headers.get("range");
+  const type = request.headers.get("content-type");
+  if (range) asked.set("range", range);
+  if (type) asked.set("type", type);
+  const init = {
+    method: request.method,
+    // The browser follows the redirect of a frame, which may lead to another origin.
+    redirect: request.redirect,
+    mode: isFrame ? "same-origin" : request.mode,
+    credentials: "omit",
+    cache: "no-store",
+    signal: request.signal,
+  };
+  if (request.method !== "GET" && request.method !== "HEAD") init.body = await request.arrayBuffer();
+  return fetch((isOwn ? "" : WEB) + "/__weft/get?" + asked, init);
+}
