@@ -11,6 +11,7 @@
 //! words. Usually a few dozen of ten thousand words with a prefix are counted. If much is hidden
 //! there may be more, and the time limit applies.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use access::AccessFilter;
@@ -179,7 +180,7 @@ fn documents_with(
     let compiler = Compiler::new(view, visible_view, parsed, Versions::Current, ranking);
     let query = compiler.compile(parsed, Mode::Enough)?;
     let visible = &visible_view.visible;
-    let bits = view.searcher.search(&query, &DocBits { visible })?;
+    let bits = view.searcher.search(&*query, &DocBits { visible })?;
     Ok(bits.into_iter().map(Some).collect())
 }
 
@@ -275,10 +276,13 @@ impl WordCounter<'_> {
         Ok(Some(counted))
     }
 
-    fn count(&self, forms: &Forms, among: &[Option<Bits>]) -> tantivy::Result<u64> {
+    fn count(&self, forms: &Arc<Forms>, among: &[Option<Bits>]) -> tantivy::Result<u64> {
         let mut count = 0;
         for (reader, bits) in self.view.searcher.segment_readers().iter().zip(among) {
-            let docs = forms.open(reader, self.text_fields, IndexRecordOption::Basic)?;
+            let docs = self
+                .view
+                .lists
+                .open(forms, reader, self.text_fields, IndexRecordOption::Basic)?;
             count += docs.count_live(reader, bits.as_ref());
         }
         Ok(count)
@@ -333,11 +337,11 @@ fn each_written(
     Ok(())
 }
 
-fn exact(folded: &str) -> Forms {
-    Forms::exact(&Word {
+fn exact(folded: &str) -> Arc<Forms> {
+    Arc::new(Forms::exact(&Word {
         folded: folded.to_owned(),
         written: folded.to_owned(),
-    })
+    }))
 }
 
 #[cfg(test)]

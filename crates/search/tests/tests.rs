@@ -1,6 +1,7 @@
 //! Tests of the index through its public API: results, durability and ranking.
 
 mod answers;
+mod best;
 mod crash;
 mod forms;
 mod match_model;

@@ -10,6 +10,9 @@ pub use search::{
 
 use super::CdxRow;
 
+/// Number of results up to which their total is exact in any case.
+const TOTAL_EXACT_MAX: u64 = 10_000;
+
 /// Asks for pages that match a query.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -38,6 +41,9 @@ pub struct SearchQuestion {
     /// Whether to show only the first of several results with nearly the same text. Replaces
     /// `distinct`, which it includes.
     pub near: bool,
+    /// Whether to count all results. Otherwise more than 10,000 are not counted, if their order is
+    /// by relevance and neither facets nor groups are asked for.
+    pub exact: bool,
 }
 
 impl SearchQuestion {
@@ -59,6 +65,7 @@ impl SearchQuestion {
             distinct,
             prefer,
             near,
+            exact,
         } = self;
         Ok(search::Query {
             text: query.clone(),
@@ -72,6 +79,7 @@ impl SearchQuestion {
             distinct: *distinct,
             profile: prefer.parse()?,
             near: *near,
+            count_max: (!exact).then_some(TOTAL_EXACT_MAX),
             ..search::Query::default()
         })
     }
@@ -90,6 +98,8 @@ pub struct SearchSummary {
     /// Number of all results, including those that are not in this answer. An image counts for each
     /// page that shows it.
     pub total: u64,
+    /// Whether `total` is exact. If not, there are more results, which were not counted.
+    pub total_is_exact: bool,
     /// Number of results shown, over all answers to this query. It is smaller than `total` if the
     /// question groups results: with `per_site`, `distinct` or `near`, and for images unless
     /// `every_page` is set.
@@ -108,6 +118,7 @@ impl SearchSummary {
             understood: results.understood.clone(),
             notes: results.notes.clone(),
             total: results.total,
+            total_is_exact: !results.has_more_than_total,
             shown_total: results.shown_total,
             search_epoch: results.epoch,
             took_ms: results.took_ms,

@@ -660,6 +660,7 @@ fn searches(name: &str) -> Vec<Question> {
                     "place:www.museum.org from:2012",
                 ])
                 .to_string(),
+            exact: numbers.below(2) == 0,
             near: numbers.below(3) == 0,
         }
         .into()

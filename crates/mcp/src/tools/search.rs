@@ -67,8 +67,9 @@ fn call(arguments: &Arguments, ask: AskArchive<'_>) -> Result<AnswerText, AskErr
 fn answer(found: &SearchBody, is_cut: bool) -> AnswerText {
     let mut text = AnswerText::new();
     text.line(&format!(
-        "{} of {} results for the query: {}",
+        "{} of {}{} results for the query: {}",
         found.hits.len(),
+        if found.summary.total_is_exact { "" } else { "more than " },
         found.summary.shown_total,
         found.summary.understood
     ));

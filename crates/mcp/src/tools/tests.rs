@@ -34,6 +34,7 @@ fn hostile_archive(question: Question) -> Result<Answer, AskError> {
                 summary: SearchSummary {
                     understood: search.query,
                     shown_total: 1000,
+                    total_is_exact: true,
                     ..SearchSummary::default()
                 },
                 ..SearchBody::default()

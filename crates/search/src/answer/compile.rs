@@ -1,5 +1,6 @@
 //! Compiles a parsed query to a tantivy query.
 
+use std::cell::RefCell;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::query::Versions;
 use crate::query::{Clause, Leaf, ParsedQuery, Part, Phrase};
 use crate::scoring::bm25::{self, Bm25};
 use crate::scoring::forms::{Forms, FunctionWordLanguages, StemRulesInUse};
+use crate::scoring::lists::Lists;
 use crate::scoring::live::LiveStatistics;
 use crate::scoring::near::Near;
 use crate::scoring::rank;
@@ -34,6 +36,7 @@ const FEW_WORDS: usize = 2;
 pub(crate) struct Compiler<'v> {
     fields: &'v Fields,
     rules_in_use: &'v StemRulesInUse,
+    lists: &'v Arc<Lists>,
     live: &'v LiveStatistics,
     /// Statistics of the pages that the caller can see. They decide what matches.
     seen: &'v LiveStatistics,
@@ -45,6 +48,8 @@ pub(crate) struct Compiler<'v> {
     function_words: Vec<(Word, FunctionWordLanguages)>,
     /// Whether function words score all the same, because the query has few other words.
     all_words_score: bool,
+    /// Words of the query with the forms to search for, and whether stems are among them.
+    forms: RefCell<Vec<(bool, Arc<Forms>)>>,
 }
 
 impl<'v> Compiler<'v> {
@@ -66,6 +71,7 @@ impl<'v> Compiler<'v> {
         Compiler {
             fields: &view.fields,
             rules_in_use: &view.rules_in_use,
+            lists: &view.lists,
             live: &visible_view.live,
             seen: &visible_view.seen,
             versions,
@@ -73,6 +79,7 @@ impl<'v> Compiler<'v> {
             sees_links: visible_view.sees_links,
             function_words: single.into_iter().cloned().zip(function_words).collect(),
             all_words_score: others <= FEW_WORDS,
+            forms: RefCell::default(),
         }
     }
 
@@ -82,7 +89,7 @@ impl<'v> Compiler<'v> {
     }
 
     /// Compiles the query. Only words and phrases score.
-    pub(crate) fn compile(&self, parsed: &ParsedQuery, mode: Mode) -> tantivy::Result<BooleanQuery> {
+    pub(crate) fn compile(&self, parsed: &ParsedQuery, mode: Mode) -> tantivy::Result<Box<dyn Query>> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         for clause in parsed.clauses.iter().filter(|clause| clause.wanted().is_none()) {
             let occur = if clause.negated {
@@ -104,7 +111,13 @@ impl<'v> Compiler<'v> {
             // documents match.
             clauses.push((Occur::Must, filter(Box::new(AllQuery))));
         }
-        Ok(BooleanQuery::new(clauses))
+        if clauses.len() == 1
+            && let Some((Occur::Must, only)) = clauses.pop()
+        {
+            // The collector bounds the scores of a query that stands alone.
+            return Ok(only);
+        }
+        Ok(Box::new(BooleanQuery::new(clauses)))
     }
 
     /// Compiles the wanted words of a query.
@@ -133,6 +146,7 @@ impl<'v> Compiler<'v> {
             words,
             demanded,
             mode,
+            lists: Arc::clone(self.lists),
             function_words_score: self.all_words_score,
             all_words: wanted::all_words_score(&most),
             is_optional,
@@ -242,10 +256,11 @@ impl<'v> Compiler<'v> {
         if !scores(phrase) {
             return Ok(None);
         }
-        let bm25 = Arc::new(Bm25::new(self.idf_of(phrase)?, self.live.length_mean()));
+        let bm25 = Bm25::new(self.idf_of(phrase)?, self.live.fractions());
         Ok(Some(WordsQuery {
             words: self.forms(phrase),
             text_fields: self.anywhere(),
+            lists: Arc::clone(self.lists),
             scores: Some(Scores {
                 bm25,
                 times,
@@ -265,7 +280,7 @@ impl<'v> Compiler<'v> {
                 words.push((forms, idf, self.silent(phrase)));
             }
         }
-        Ok(Near::new(words, self.anywhere()))
+        Ok(Near::new(words, self.anywhere(), self.lists))
     }
 
     /// Returns the languages in which a word of the query does not score.
@@ -298,24 +313,37 @@ impl<'v> Compiler<'v> {
         Ok(idf)
     }
 
-    fn idf(&self, forms: &Forms) -> tantivy::Result<Score> {
+    fn idf(&self, forms: &Arc<Forms>) -> tantivy::Result<Score> {
         let pages = self.live.pages_with(forms)?;
         Ok(bm25::idf(pages, self.live.documents()))
     }
 
     /// Returns the words of a phrase in the forms to search for. Only a single word without quotes
     /// is also searched by its stems.
-    pub(crate) fn forms(&self, phrase: &Phrase) -> Vec<(usize, Forms)> {
+    pub(crate) fn forms(&self, phrase: &Phrase) -> Vec<(usize, Arc<Forms>)> {
         let by_stems = phrase.takes_stems() && self.ranking.stems;
-        let forms = |word| {
-            if by_stems {
-                Forms::stemmed(word, self.rules_in_use)
-            } else {
-                Forms::exact(word)
-            }
-        };
         let words = phrase.words.iter();
-        words.map(|(offset, word)| (*offset, forms(word))).collect()
+        words
+            .map(|(offset, word)| (*offset, self.forms_of(word, by_stems)))
+            .collect()
+    }
+
+    /// Returns the forms of a word. Stems are made once for each query.
+    fn forms_of(&self, word: &Word, by_stems: bool) -> Arc<Forms> {
+        let mut made = self.forms.borrow_mut();
+        let known = made
+            .iter()
+            .find(|(stems, forms)| *stems == by_stems && forms.word == *word);
+        if let Some((_, forms)) = known {
+            return Arc::clone(forms);
+        }
+        let forms = Arc::new(if by_stems {
+            Forms::stemmed(word, self.rules_in_use)
+        } else {
+            Forms::exact(word)
+        });
+        made.push((by_stems, Arc::clone(&forms)));
+        forms
     }
 
     /// Returns the fields of title, URL, text and anchors.
@@ -340,6 +368,7 @@ impl<'v> Compiler<'v> {
         Box::new(WordsQuery {
             words: self.forms(phrase),
             text_fields,
+            lists: Arc::clone(self.lists),
             scores: None,
         })
     }

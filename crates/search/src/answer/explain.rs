@@ -1,5 +1,7 @@
 //! Explains a score, part by part.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tantivy::DocSet;
 use tantivy::schema::IndexRecordOption;
@@ -119,11 +121,14 @@ fn part(
 fn counts(
     view: &View,
     compiler: &Compiler<'_>,
-    forms: &Forms,
+    forms: &Arc<Forms>,
     found: &RankedDoc,
 ) -> tantivy::Result<FormCounts> {
     let reader = view.searcher.segment_reader(found.address.segment_ord);
-    let mut docs = forms.open(reader, compiler.anywhere(), IndexRecordOption::WithFreqs)?;
+    let text_fields = compiler.anywhere();
+    let mut docs = view
+        .lists
+        .open(forms, reader, text_fields, IndexRecordOption::WithFreqs)?;
     let document = found.address.doc_id;
     let matches = docs.doc() == document || docs.doc() < document && docs.seek(document) == document;
     Ok(if matches {

@@ -14,6 +14,7 @@ mod semantic;
 #[cfg(test)]
 mod test_query;
 
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;
 
 use access::AccessFilter;
@@ -146,10 +147,14 @@ fn answer(
             buckets: &visible_view.buckets,
             visible: &visible_view.visible,
             near: &near,
+            lists: &view.lists,
             limit: if is_personal { RANKED } else { limit },
             after: cursor.take().map(|cursor| cursor.after),
             facets: query.facets,
             order: query.order,
+            least: AtomicU32::new(0),
+            count_max: count_max(query),
+            counted: AtomicU64::new(0),
         };
         collect_matches(view, &compiler, &parsed, mode, &collect, grouping)
     };
@@ -222,6 +227,7 @@ fn answer(
         understood,
         notes: parsed.notes,
         total: found.total,
+        has_more_than_total: found.has_more_than_total,
         shown_total: found.shown_total,
         epoch: view.epoch,
         took_ms: milliseconds(started),
@@ -273,6 +279,14 @@ fn versions(parsed: &mut ParsedQuery, query: &Query, sight: &AccessFilter) -> Ve
     versions
 }
 
+/// Returns the number of matches to count. A query for counts alone counts all.
+fn count_max(query: &Query) -> u64 {
+    let count_max = query
+        .count_max
+        .filter(|_| query.limit > 0 && !query.facets && query.order == Order::Relevance);
+    count_max.unwrap_or(TopDocsCollector::COUNT_ALL)
+}
+
 fn milliseconds(started: Instant) -> f64 {
     system::since(started).as_secs_f64() * 1000.0
 }
@@ -288,9 +302,9 @@ fn collect_matches(
     let compiled = compiler.compile(parsed, mode)?;
     Ok(if grouping.is_any() {
         view.searcher
-            .search(&compiled, &GroupedCollector { collect, grouping })?
+            .search(&*compiled, &GroupedCollector { collect, grouping })?
     } else {
-        view.searcher.search(&compiled, collect)?
+        view.searcher.search(&*compiled, collect)?
     })
 }
 

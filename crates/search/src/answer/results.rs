@@ -41,6 +41,10 @@ pub struct Query {
     pub lines: Option<ConcordanceLimits>,
     /// The parts of the ranking to use.
     pub ranking: Ranking,
+    /// Number of matches to count exactly. Beyond it, matches that cannot be among the results are
+    /// not read, if their order is by score and neither facets nor groups are asked for. `None`
+    /// counts all.
+    pub count_max: Option<u64>,
 }
 
 /// Limits of a concordance.
@@ -83,8 +87,10 @@ pub struct Results {
     pub understood: String,
     /// Notes on parts of the query that were not used or were changed.
     pub notes: Vec<Note>,
-    /// Exact number of matches.
+    /// Number of matches.
     pub total: u64,
+    /// Whether there are more than `total` matches. Only if the query sets `count_max`.
+    pub has_more_than_total: bool,
     /// Epoch that the answer covers.
     pub epoch: u64,
     /// Time taken, in milliseconds.

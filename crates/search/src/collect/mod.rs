@@ -12,19 +12,30 @@ pub(crate) mod near_duplicates;
 pub(crate) mod years;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::{Column, StrColumn};
-use tantivy::{DocAddress, DocId, Score, Searcher, SegmentOrdinal, SegmentReader};
+use tantivy::fastfield::AliveBitSet;
+use tantivy::query::Weight;
+use tantivy::{DocAddress, DocId, Score, Searcher, SegmentOrdinal, SegmentReader, TERMINATED};
 
 use crate::collect::facets::{FacetCounter, FacetCounts};
 use crate::dates;
 use crate::documents::buckets::Buckets;
 use crate::documents::schema;
 use crate::filter::visible::{Bits, VisibleDocs};
+use crate::scoring::bounded::Bounded;
+use crate::scoring::forms::FormDocs;
+use crate::scoring::lists::Lists;
 use crate::scoring::near::{Near, NearDocs};
 use crate::scoring::rank::{self, Units};
+use crate::scoring::wanted::WantedScorer;
+use crate::scoring::words_query::WordsScorer;
 use crate::words::likeness;
+
+/// Number of in-link buckets that are compared at once.
+const BUCKETS_AT_ONCE: usize = 64;
 
 /// The order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -78,10 +89,22 @@ pub(crate) struct TopDocsCollector<'v> {
     /// The documents that the caller can see.
     pub(crate) visible: &'v VisibleDocs,
     pub(crate) near: &'v Near,
+    pub(crate) lists: &'v Lists,
     pub(crate) limit: usize,
     pub(crate) after: Option<SearchAfter>,
     pub(crate) facets: bool,
     pub(crate) order: Order,
+    /// A lower score is not among the best of the segments searched so far.
+    pub(crate) least: AtomicU32,
+    /// Number of matches to count. Of the others, only those that may be among the best are read.
+    pub(crate) count_max: u64,
+    /// Matches of the segments searched so far.
+    pub(crate) counted: AtomicU64,
+}
+
+impl TopDocsCollector<'_> {
+    /// Number of matches to count if all are.
+    pub(crate) const COUNT_ALL: u64 = u64::MAX;
 }
 
 /// One of the best matches.
@@ -103,6 +126,8 @@ pub(crate) struct RankedDoc {
 #[derive(Default)]
 pub(crate) struct TopDocs {
     pub(crate) total: u64,
+    /// Whether there are more than `total` matches.
+    pub(crate) has_more_than_total: bool,
     /// If results are grouped, the number of matches shown over all groups; otherwise the same as
     /// `total`.
     pub(crate) shown_total: u64,
@@ -136,8 +161,7 @@ impl Collector for TopDocsCollector<'_> {
         segment: SegmentOrdinal,
         reader: &SegmentReader,
     ) -> tantivy::Result<SegmentTopDocsCollector> {
-        let fast = reader.fast_fields();
-        let keys = fast.str(schema::KEY)?;
+        let keys = self.lists.keys(reader)?;
         let after = match (&self.after, &keys) {
             (Some(after), Some(keys)) => Some((after.score, ordinal_after(keys, &after.key)?)),
             _ => None,
@@ -145,13 +169,14 @@ impl Collector for TopDocsCollector<'_> {
         Ok(SegmentTopDocsCollector {
             segment,
             // One more than requested shows whether more results follow.
-            best: Best::new(self.limit + 1),
+            best: Best::new(self.limit + 1, self.least.load(Ordering::Relaxed)),
             keys,
             buckets: self.buckets.of_segment(segment as usize),
             matches: MatchCounter::open(self, segment, reader)?,
             after,
             near: self.near.open(reader)?,
             sort_values: SortValues::open(self.order, reader)?,
+            count_left: TopDocsCollector::COUNT_ALL,
         })
     }
 
@@ -159,13 +184,41 @@ impl Collector for TopDocsCollector<'_> {
         self.order == Order::Relevance
     }
 
+    fn collect_segment(
+        &self,
+        weight: &dyn Weight,
+        segment: SegmentOrdinal,
+        reader: &SegmentReader,
+    ) -> tantivy::Result<SegmentTopDocs> {
+        let mut collector = self.for_segment(segment, reader)?;
+        let alive = reader.alive_bitset();
+        let mut matches = weight.scorer(reader, 1.0)?;
+        collector.count_left = self
+            .count_max
+            .saturating_sub(self.counted.load(Ordering::Relaxed));
+        if let Some(words) = matches.downcast_mut::<WordsScorer<FormDocs>>() {
+            collector.collect_all(words, alive);
+        } else if let Some(wanted) = matches.downcast_mut::<WantedScorer>() {
+            collector.collect_all(wanted, alive);
+        } else {
+            collector.collect_all(&mut matches, alive);
+        }
+        collector.best.cut();
+        self.least.fetch_max(collector.best.score_min, Ordering::Relaxed);
+        self.counted.fetch_add(collector.matches.total, Ordering::Relaxed);
+        Ok(collector.harvest())
+    }
+
     fn merge_fruits(&self, mut segments: Vec<SegmentTopDocs>) -> tantivy::Result<TopDocs> {
         let mut all = TopDocs::default();
         for segment in &mut segments {
             all.total += segment.total;
-            all.shown_total += segment.total;
             all.counts.extend(segment.counts.take());
         }
+        // How many were read depends on the layout of the index, so answers do not contain it.
+        all.has_more_than_total = all.total > self.count_max;
+        all.total = all.total.min(self.count_max);
+        all.shown_total = all.total;
         while let Some(next) = first_of(&mut segments)? {
             if all.best.len() == self.limit {
                 all.more = true;
@@ -268,6 +321,12 @@ pub(crate) fn bucket_of(buckets: &[u8], document: DocId) -> u8 {
     buckets.get(document as usize).copied().unwrap_or(0)
 }
 
+/// Returns the greatest of some buckets, 0 without any.
+fn greatest(buckets: &[u8]) -> u8 {
+    // The compiler makes one instruction of many of these comparisons.
+    buckets.iter().fold(0, |most, bucket| most.max(*bucket))
+}
+
 /// Returns the key under which a document is stored.
 pub(crate) fn key_of(searcher: &Searcher, address: DocAddress) -> tantivy::Result<Option<String>> {
     let reader = searcher.segment_reader(address.segment_ord);
@@ -303,6 +362,8 @@ pub(crate) struct SegmentTopDocsCollector {
     after: Option<(Units, u32)>,
     near: NearDocs,
     sort_values: SortValues,
+    /// Number of matches to count in this segment.
+    count_left: u64,
 }
 
 /// Counts over all matches of a segment.
@@ -352,34 +413,9 @@ impl SegmentCollector for SegmentTopDocsCollector {
     type Fruit = SegmentTopDocs;
 
     fn collect(&mut self, document: DocId, score: Score) {
-        if !self.matches.count_if_visible(document) {
-            return;
+        if self.matches.count_if_visible(document) {
+            self.consider(document, |_| Some(score));
         }
-        let score = match self.sort_values.get(document) {
-            Some(value) => value,
-            None => {
-                let score = rank::units(score) + rank::prior(bucket_of(&self.buckets, document));
-                if self.after.is_some_and(|(after, _)| score > after) {
-                    return;
-                }
-                // Skip matches that cannot reach the best even with the maximum gain; most cannot.
-                let wanted = self.best.score_min.saturating_sub(score);
-                let Some(gain) = self.near.gain(document, wanted) else {
-                    return;
-                };
-                score + gain
-            }
-        };
-        if score < self.best.score_min {
-            return;
-        }
-        let ordinal = self.ordinal(document);
-        if let Some((after, behind)) = self.after
-            && (score > after || score == after && ordinal < behind)
-        {
-            return;
-        }
-        self.best.push(score, ordinal, document);
     }
 
     fn harvest(self) -> SegmentTopDocs {
@@ -396,6 +432,81 @@ impl SegmentCollector for SegmentTopDocsCollector {
 }
 
 impl SegmentTopDocsCollector {
+    /// Collects the matches of the segment: all of them, or once enough are counted, those that may
+    /// be among the best.
+    fn collect_all(&mut self, matches: &mut impl Bounded, alive: Option<&AliveBitSet>) {
+        let most = rank::units(matches.most()).saturating_add(self.near.most());
+        let mut best_prior = None;
+        let mut document = matches.doc();
+        while document != TERMINATED {
+            let is_alive = alive.is_none_or(|alive| alive.is_alive(document));
+            if is_alive && self.matches.count_if_visible(document) {
+                self.consider(document, |wanted| matches.score_from(wanted));
+            }
+            document = if self.matches.total <= self.count_left {
+                matches.advance()
+            } else {
+                let prior = best_prior.get_or_insert_with(|| rank::prior(greatest(&self.buckets)));
+                let wanted = self.best.score_min.saturating_sub(*prior + self.near.most());
+                matches.require(rank::score(wanted));
+                matches.seek(self.possible_from(document + 1, most))
+            };
+        }
+    }
+
+    /// Returns the first document from one on whose in-links are enough to be among the best.
+    /// `most` is an upper bound of the other parts of the score.
+    fn possible_from(&self, document: DocId, most: Units) -> DocId {
+        let Some(wanted) = rank::bucket_from(self.best.score_min.saturating_sub(most)) else {
+            return TERMINATED;
+        };
+        if wanted == 0 {
+            return document;
+        }
+        let buckets = self.buckets.get(document as usize..).unwrap_or_default();
+        let mut from = document;
+        for part in buckets.chunks(BUCKETS_AT_ONCE) {
+            if greatest(part) >= wanted {
+                let first = part.iter().position(|bucket| *bucket >= wanted);
+                return from + first.unwrap_or_default() as DocId;
+            }
+            from += part.len() as DocId;
+        }
+        TERMINATED
+    }
+
+    /// Adds a match to the best if it belongs there. `score_from` returns the score of its words,
+    /// or `None` if it is less than its argument.
+    fn consider(&mut self, document: DocId, score_from: impl FnOnce(Score) -> Option<Score>) {
+        let position = self.sort_values.get(document);
+        let position = position.or_else(|| self.score(document, score_from));
+        let Some(score) = position.filter(|score| *score >= self.best.score_min) else {
+            return;
+        };
+        let ordinal = self.ordinal(document);
+        if let Some((after, behind)) = self.after
+            && (score > after || score == after && ordinal < behind)
+        {
+            return;
+        }
+        self.best.push(score, ordinal, document);
+    }
+
+    /// Returns the score of a match with all its parts; `None` if it is not among the best, or
+    /// precedes the page of results.
+    fn score(&mut self, document: DocId, score_from: impl FnOnce(Score) -> Option<Score>) -> Option<Units> {
+        let prior = rank::prior(bucket_of(&self.buckets, document));
+        // Most matches cannot reach the best even with the maximum of the parts that are costly to
+        // compute.
+        let wanted = self.best.score_min.saturating_sub(prior + self.near.most());
+        let score = rank::units(score_from(rank::score(wanted))?) + prior;
+        if self.after.is_some_and(|(after, _)| score > after) {
+            return None;
+        }
+        let wanted = self.best.score_min.saturating_sub(score);
+        Some(score + self.near.gain(document, wanted)?)
+    }
+
     fn ordinal(&self, document: DocId) -> u32 {
         let ordinals = self.keys.as_ref().map(|keys| keys.ords());
         ordinals.and_then(|ords| ords.first(document)).unwrap_or(0) as u32
@@ -412,11 +523,11 @@ struct Best {
 }
 
 impl Best {
-    fn new(limit: usize) -> Best {
+    fn new(limit: usize, score_min: Units) -> Best {
         Best {
             limit,
             entries: Vec::with_capacity(limit.saturating_mul(2).min(4096)),
-            score_min: 0,
+            score_min,
         }
     }
 

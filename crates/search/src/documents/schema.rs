@@ -196,7 +196,7 @@ pub(crate) fn with_tokenizer(index: Index) -> Index {
 }
 
 /// The fields in which words and their stems are searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct TextFields {
     pub(crate) words: Field,
     pub(crate) stems: Field,

@@ -15,6 +15,7 @@ use crate::documents::schema::TextFields;
 use crate::filter::visible::{VisibleDocs, VisibleDocsCache};
 use crate::query::Versions;
 use crate::scoring::forms::StemRulesInUse;
+use crate::scoring::lists::Lists;
 use crate::scoring::live::LiveStatistics;
 use crate::words::StemMemos;
 
@@ -35,6 +36,7 @@ pub(crate) struct View {
     pub(crate) memos: Arc<StemMemos>,
     pub(crate) fields: Fields,
     pub(crate) rules_in_use: StemRulesInUse,
+    pub(crate) lists: Arc<Lists>,
     /// Shared by all views of the index.
     visible: Arc<VisibleDocsCache>,
     /// Shared by all views of the index.
@@ -71,8 +73,9 @@ impl View {
             |view| Arc::clone(&view.visible),
         );
         let current = visible.of(&searcher, &AccessFilter::everything(), Versions::Current)?;
+        let lists = Arc::new(Lists::new(&searcher, before.map(|view| &*view.lists))?);
         let live = LiveStatistics::new(
-            &searcher,
+            (&searcher, &lists),
             fields.anywhere(),
             current,
             before.map(|view| &*view.live),
@@ -80,6 +83,7 @@ impl View {
         Ok(View {
             rules_in_use: StemRulesInUse::read(&searcher)?,
             searcher,
+            lists,
             epoch,
             live: Arc::new(live),
             rows: before.map_or_else(|| Arc::new(Rows::new()), |view| Arc::clone(&view.rows)),
@@ -129,7 +133,7 @@ impl View {
             anchors: None,
             ..self.fields.anywhere()
         };
-        let live = LiveStatistics::new(&self.searcher, text_fields, visible, None)?;
+        let live = LiveStatistics::new((&self.searcher, &self.lists), text_fields, visible, None)?;
         let live = Arc::new(live);
         let mut statistics = self.statistics.lock();
         if statistics.len() >= STATISTICS_MAX {

@@ -7,6 +7,8 @@
 //! Frequencies are weighted counts. A word in the title counts once for each copy of the title in
 //! the index (`schema`). An occurrence in another form than the query's counts a little less.
 
+use std::sync::Arc;
+
 use tantivy::Score;
 use tantivy::fieldnorm::FieldNormReader;
 
@@ -22,11 +24,11 @@ const B: Score = 0.4;
 /// Upper bound of a word's score in a page, as a multiple of its [`idf`].
 pub(crate) const MOST: Score = K1 + 1.0;
 
-/// Scores are precomputed for frequencies below this. Most words of most pages are below it.
+/// Fractions are precomputed for frequencies below this. Most words of most pages are below it.
 const KEPT: usize = 8;
 
-/// Returns the index of the precomputed score for a page that has the word in one form only, either
-/// as the query writes it or by its stem.
+/// Returns the index of the precomputed fraction for a page that has the word in one form only,
+/// either as the query writes it or by its stem.
 fn kept_at(counts: FormCounts) -> Option<usize> {
     let (from, often) = match (counts.written, counts.same_stem, counts.other_diacritics) {
         (written, 0, 0) => (0, written as usize),
@@ -36,23 +38,20 @@ fn kept_at(counts: FormCounts) -> Option<usize> {
     (often < KEPT).then_some(from + often)
 }
 
-/// BM25 of one word or phrase.
+/// Which fraction of its maximum any word scores, for pages with one mean length. One table serves
+/// all queries of a snapshot of the index.
 #[derive(Debug)]
-pub(crate) struct Bm25 {
-    /// Limit of the score as the frequency grows.
-    most: Score,
-    /// Indexed by length as a segment stores it (one byte): the frequency that scores half of
-    /// `most`.
+pub(crate) struct Fractions {
+    /// Indexed by length as a segment stores it (one byte): the frequency that scores half of the
+    /// maximum.
     halves: [Score; 256],
-    /// Precomputed scores by [`kept_at`] and length. A search may score every page of the archive,
-    /// and reading a score takes a fifth of the time to compute it.
+    /// Precomputed fractions by [`kept_at`] and length. A search may score every page of the
+    /// archive, and a division takes longer than to read its result.
     kept: Box<[[Score; 256]; 2 * KEPT]>,
 }
 
-impl Bm25 {
-    /// Creates the scorer for a word with this [`idf`] (for a phrase: the sum of its words') and
-    /// for pages with this mean length.
-    pub(crate) fn new(idf: Score, length_mean: Score) -> Bm25 {
+impl Fractions {
+    pub(crate) fn new(length_mean: Score) -> Fractions {
         // An index without words has length 0. Nothing is scored then.
         let mean = length_mean.max(1.0);
         let half = |length: u8| {
@@ -63,27 +62,53 @@ impl Bm25 {
         for (length, slot) in (0..=u8::MAX).zip(&mut halves) {
             *slot = half(length);
         }
-        let most = idf * MOST;
         let mut kept = Box::new([[0.0; 256]; 2 * KEPT]);
-        for (text_fields, scores) in kept.iter_mut().enumerate() {
-            let frequency = match text_fields.checked_sub(KEPT) {
-                None => text_fields as Score,
+        for (at, fractions) in kept.iter_mut().enumerate() {
+            let frequency = match at.checked_sub(KEPT) {
+                None => at as Score,
                 Some(same_stem) => same_stem as Score * SAME_STEM,
             };
-            for (score, half) in scores.iter_mut().zip(halves) {
-                *score = rank::rounded(most * saturated(frequency, half));
+            for (fraction, half) in fractions.iter_mut().zip(halves) {
+                *fraction = saturated(frequency, half);
             }
         }
-        Bm25 { most, halves, kept }
+        Fractions { halves, kept }
+    }
+
+    fn of(&self, counts: FormCounts, length: u8) -> Score {
+        let length = usize::from(length);
+        match kept_at(counts) {
+            Some(at) => self.kept[at][length],
+            None => saturated(counts.frequency(), self.halves[length]),
+        }
+    }
+}
+
+/// BM25 of one word or phrase.
+#[derive(Debug, Clone)]
+pub(crate) struct Bm25 {
+    /// Limit of the score as the frequency grows.
+    most: Score,
+    fractions: Arc<Fractions>,
+}
+
+impl Bm25 {
+    /// Creates the scorer for a word with this [`idf`]; for a phrase, the sum of its words'.
+    pub(crate) fn new(idf: Score, fractions: Arc<Fractions>) -> Bm25 {
+        Bm25 {
+            most: idf * MOST,
+            fractions,
+        }
+    }
+
+    /// Returns an upper bound of the rounded score of any page.
+    pub(crate) fn most(&self) -> Score {
+        rank::rounded(self.most)
     }
 
     /// Returns the rounded score of a page. `length` is in the segment's one-byte encoding.
     pub(crate) fn score(&self, counts: FormCounts, length: u8) -> Score {
-        let length = usize::from(length);
-        match kept_at(counts) {
-            Some(text_fields) => self.kept[text_fields][length],
-            None => rank::rounded(self.most * saturated(counts.frequency(), self.halves[length])),
-        }
+        rank::rounded(self.most * self.fractions.of(counts, length))
     }
 }
 
@@ -114,8 +139,9 @@ mod tests {
 
     #[test]
     fn rare_and_frequent_words_count_more_and_long_pages_less() {
-        let rare = Bm25::new(idf(1, 100), 20.0);
-        let common = Bm25::new(idf(50, 100), 20.0);
+        let fractions = Arc::new(Fractions::new(20.0));
+        let rare = Bm25::new(idf(1, 100), Arc::clone(&fractions));
+        let common = Bm25::new(idf(50, 100), fractions);
         let length = FieldNormReader::fieldnorm_to_id(20);
         assert!(rare.score(times(1), length) > common.score(times(1), length));
         assert!(rare.score(times(2), length) > rare.score(times(1), length));
@@ -123,7 +149,7 @@ mod tests {
         // Computed by hand: idf is ln(1 + 99.5 / 1.5), for a page of mean length.
         let expected = (1.0_f32 + 99.5 / 1.5).ln() * 1.9 / 1.9;
         assert!((rare.score(times(1), length) - expected).abs() <= rank::UNIT);
-        assert!(rare.score(times(u32::MAX), length) <= rank::rounded(idf(1, 100) * MOST));
+        assert!(rare.score(times(u32::MAX), length) <= rare.most());
     }
 
     fn times(written: u32) -> FormCounts {
@@ -134,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn kept_scores_are_those_that_are_worked_out() {
-        let bm25 = Bm25::new(idf(3, 1000), 350.0);
+    fn kept_fractions_are_those_that_are_worked_out() {
+        let fractions = Fractions::new(350.0);
         let often = 0..KEPT as u32 + 3;
         for (written, same_stem) in often
             .clone()
@@ -146,12 +172,8 @@ mod tests {
                 ..times(written)
             };
             for length in 0..=u8::MAX {
-                let worked_out = bm25.most * saturated(counts.frequency(), bm25.halves[usize::from(length)]);
-                assert_eq!(
-                    bm25.score(counts, length),
-                    rank::rounded(worked_out),
-                    "{counts:?} {length}"
-                );
+                let worked_out = saturated(counts.frequency(), fractions.halves[usize::from(length)]);
+                assert_eq!(fractions.of(counts, length), worked_out, "{counts:?} {length}");
             }
         }
     }

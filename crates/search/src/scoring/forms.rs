@@ -6,14 +6,17 @@
 //! - A page has one language, so at most one stem is searched for in it.
 //! - Matches and counts depend only on the word and the page.
 
+use std::sync::Arc;
+
 use tantivy::columnar::StrColumn;
-use tantivy::postings::{Postings, SegmentPostings};
-use tantivy::schema::IndexRecordOption;
+use tantivy::postings::{Postings, SegmentPostings, TermInfo};
+use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, InvertedIndexReader, Searcher, SegmentReader, TERMINATED};
 
 use crate::documents::schema::{self, TextFields};
 use crate::filter::visible::Bits;
 use crate::scoring::form_counts::FormCounts;
+use crate::scoring::lists::Lists;
 use crate::words::{RULES, WRITTEN, Word, stem_term};
 
 /// A word, and the stems that it is searched by.
@@ -84,14 +87,14 @@ impl FunctionWordLanguages {
         ordinals(column, self.0.iter())
     }
 
-    pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<LanguageDocs> {
+    pub(crate) fn open(&self, reader: &SegmentReader, lists: &Lists) -> tantivy::Result<LanguageDocs> {
         if self.0.is_empty() {
             return Ok(LanguageDocs {
                 column: None,
                 ordinals: Vec::new(),
             });
         }
-        let column = reader.fast_fields().str(schema::LANGUAGE)?;
+        let column = lists.languages(reader)?;
         let ordinals = ordinals(column.as_ref(), self.0.iter())?;
         Ok(LanguageDocs { column, ordinals })
     }
@@ -132,48 +135,43 @@ impl Forms {
         }
     }
 
-    /// Opens the pages of a segment that have any of the forms. Positions are read only if `option`
-    /// asks for them.
-    pub(crate) fn open(
+    /// Looks the forms up in the dictionaries of a segment with these languages.
+    pub(crate) fn find(
         &self,
         reader: &SegmentReader,
         text_fields: TextFields,
-        option: IndexRecordOption,
-    ) -> tantivy::Result<FormDocs> {
-        let words = reader.inverted_index(text_fields.words)?;
-        let mut sources = Vec::new();
-        let mut languages = None;
+        languages: Option<&StrColumn>,
+    ) -> tantivy::Result<FormLists> {
+        let TextFields {
+            words,
+            stems,
+            anchors,
+        } = text_fields;
+        let mut lists = Vec::new();
         if !self.stems.is_empty() {
-            let frequencies = match option {
-                IndexRecordOption::WithFreqsAndPositions => IndexRecordOption::WithFreqs,
-                other => other,
-            };
-            let stems = reader.inverted_index(text_fields.stems)?;
-            self.open_stems(&stems, frequencies, &mut sources)?;
-            languages = reader.fast_fields().str(schema::LANGUAGE)?;
-            self.open_bases(&words, languages.as_ref(), option, &mut sources)?;
+            self.find_stems(stems, &reader.inverted_index(stems)?, &mut lists)?;
+            self.find_bases(words, &reader.inverted_index(words)?, languages, &mut lists)?;
         }
-        let stemmed: Vec<usize> = sources.iter().filter_map(|source| source.kind.rules()).collect();
-        self.open_words(&words, &stemmed, option, &mut sources)?;
-        let anchors_from = sources.len();
-        if let Some(anchors) = text_fields.anchors {
-            let anchors = reader.inverted_index(anchors)?;
-            self.open_words(&anchors, &[], option, &mut sources)?;
+        let stemmed: Vec<usize> = lists.iter().filter_map(|list| list.kind.rules()).collect();
+        self.find_words(words, &reader.inverted_index(words)?, &stemmed, &mut lists)?;
+        let anchors_from = lists.len();
+        if let Some(anchors) = anchors {
+            self.find_words(anchors, &reader.inverted_index(anchors)?, &[], &mut lists)?;
         }
-        Ok(FormDocs::new(sources, anchors_from, languages))
+        Ok(FormLists { lists, anchors_from })
     }
 
-    /// Adds the postings of the word itself. `stemmed` are the rules by which words are counted by
+    /// Adds the lists of the word itself. `stemmed` are the rules by which words are counted by
     /// stem.
-    fn open_words(
+    fn find_words(
         &self,
+        field: Field,
         index: &InvertedIndexReader,
         stemmed: &[usize],
-        option: IndexRecordOption,
-        sources: &mut Vec<Source>,
+        lists: &mut Vec<FormList>,
     ) -> tantivy::Result<()> {
         let own = self.word.term();
-        each_form(index, &self.word.folded, option, |term, written, postings| {
+        each_form(index, &self.word.folded, |term, written, info| {
             let has_stem = |&rules: &usize| self.is_stem(rules, &self.word.folded, written);
             let kind = if term == own.as_bytes() {
                 Kind::Written
@@ -182,7 +180,7 @@ impl Forms {
                     among: stemmed.iter().copied().filter(has_stem).collect(),
                 }
             };
-            sources.push(Source { postings, kind });
+            lists.push(FormList { field, info, kind });
         })
     }
 
@@ -192,39 +190,38 @@ impl Forms {
         self.stems.iter().any(|(of, own)| *of == rules && *own == stem)
     }
 
-    /// Adds the postings of words whose stem differs from the word itself.
-    fn open_stems(
+    /// Adds the lists of words whose stem differs from the word itself.
+    fn find_stems(
         &self,
+        field: Field,
         index: &InvertedIndexReader,
-        option: IndexRecordOption,
-        sources: &mut Vec<Source>,
+        lists: &mut Vec<FormList>,
     ) -> tantivy::Result<()> {
         for &(rules, ref stem) in &self.stems {
             if let Some(info) = index.terms().get(stem_term(RULES[rules].code, stem))? {
-                let postings = index.read_postings_from_terminfo(&info, option)?;
                 let with_word = *stem != self.word.folded;
                 let kind = Kind::Stem { rules, with_word };
-                sources.push(Source { postings, kind });
+                lists.push(FormList { field, info, kind });
             }
         }
         Ok(())
     }
 
-    /// Adds the postings of words that are their own stem. Such words have no stem in the index, so
+    /// Adds the lists of words that are their own stem. Such words have no stem in the index, so
     /// the language of each page is checked.
-    fn open_bases(
+    fn find_bases(
         &self,
+        field: Field,
         index: &InvertedIndexReader,
         languages: Option<&StrColumn>,
-        option: IndexRecordOption,
-        sources: &mut Vec<Source>,
+        lists: &mut Vec<FormList>,
     ) -> tantivy::Result<()> {
         let mut bases: Vec<&String> = self.stems.iter().map(|(_, stem)| stem).collect();
         bases.sort_unstable();
         bases.dedup();
         for base in bases.into_iter().filter(|base| **base != self.word.folded) {
             let mut failed = Ok(());
-            each_form(index, base, option, |_, written, postings| {
+            each_form(index, base, |_, written, info| {
                 // A stem is not always the stem of itself.
                 let rules = self.stems.iter().filter(|(_, stem)| stem == base);
                 let rules = rules.filter(|(rules, _)| self.is_stem(*rules, base, written));
@@ -232,7 +229,7 @@ impl Forms {
                     Ok(languages) if languages.is_empty() => {}
                     Ok(languages) => {
                         let kind = Kind::Base { languages };
-                        sources.push(Source { postings, kind });
+                        lists.push(FormList { field, info, kind });
                     }
                     Err(error) => failed = Err(error),
                 }
@@ -244,20 +241,18 @@ impl Forms {
 }
 
 /// Calls `found` for every form of a folded word with its term, its written form if it differs from
-/// the folded one, and its postings.
+/// the folded one, and where its postings are.
 fn each_form(
     index: &InvertedIndexReader,
     folded: &str,
-    option: IndexRecordOption,
-    mut found: impl FnMut(&[u8], Option<&str>, SegmentPostings),
+    mut found: impl FnMut(&[u8], Option<&str>, TermInfo),
 ) -> tantivy::Result<()> {
     let last = format!("{folded}{WRITTEN}\u{10FFFF}");
     let mut terms = index.terms().range().ge(folded).le(last).into_stream()?;
     while terms.advance() {
         let written = terms.key().get(folded.len() + WRITTEN.len_utf8()..);
         let written = written.and_then(|written| std::str::from_utf8(written).ok());
-        let postings = index.read_postings_from_terminfo(terms.value(), option)?;
-        found(terms.key(), written, postings);
+        found(terms.key(), written, terms.value().clone());
     }
     Ok(())
 }
@@ -301,47 +296,80 @@ impl Kind {
     }
 }
 
-struct Source {
-    postings: SegmentPostings,
+/// A posting list of a segment.
+#[derive(Debug)]
+struct FormList {
+    field: Field,
+    info: TermInfo,
     kind: Kind,
 }
 
-impl Source {
-    /// Returns whether the source applies to some of its documents only.
-    fn is_conditional(&self) -> bool {
-        matches!(self.kind, Kind::Base { .. })
+/// The posting lists of the forms of a word in a segment.
+#[derive(Debug)]
+pub(crate) struct FormLists {
+    /// In this order: stems, words that are the stem, the word itself, and the word in anchors.
+    lists: Vec<FormList>,
+    /// Index of the first list in anchors.
+    anchors_from: usize,
+}
+
+impl FormLists {
+    /// Returns the number of lists.
+    pub(crate) fn count(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// Returns whether any list applies to some of its documents only.
+    pub(crate) fn is_conditional(&self) -> bool {
+        self.lists
+            .iter()
+            .any(|list| matches!(list.kind, Kind::Base { .. }))
     }
 }
 
 /// The pages of a segment with any form of a word.
 pub(crate) struct FormDocs {
-    /// In this order: stems, words that are the stem, the word itself, and the word in anchors.
-    sources: Vec<Source>,
-    /// The current document of each source. Kept in one array, because every document is compared
+    lists: Arc<FormLists>,
+    /// In the order of `lists`.
+    postings: Vec<SegmentPostings>,
+    /// The current document of each list. Kept in one array, because every document is compared
     /// with all of them.
     heads: Vec<DocId>,
-    /// Index of the first source in anchors.
-    anchors_from: usize,
     languages: Option<StrColumn>,
-    /// Whether any source applies to some documents only.
+    /// Whether any list applies to some documents only.
     is_conditional: bool,
     /// The current document: the least of `heads` that has the word.
     doc: DocId,
 }
 
 impl FormDocs {
-    fn new(sources: Vec<Source>, anchors_from: usize, languages: Option<StrColumn>) -> FormDocs {
-        let heads: Vec<DocId> = sources.iter().map(|source| source.postings.doc()).collect();
+    /// Opens lists of a segment. Positions are read only if `option` asks for them.
+    pub(crate) fn open(
+        lists: Arc<FormLists>,
+        reader: &SegmentReader,
+        languages: Option<StrColumn>,
+        option: IndexRecordOption,
+    ) -> tantivy::Result<FormDocs> {
+        let mut postings = Vec::with_capacity(lists.lists.len());
+        for list in &lists.lists {
+            let option = match (&list.kind, option) {
+                (Kind::Stem { .. }, IndexRecordOption::WithFreqsAndPositions) => IndexRecordOption::WithFreqs,
+                (_, option) => option,
+            };
+            let index = reader.inverted_index(list.field)?;
+            postings.push(index.read_postings_from_terminfo(&list.info, option)?);
+        }
+        let heads: Vec<DocId> = postings.iter().map(SegmentPostings::doc).collect();
         let mut docs = FormDocs {
             doc: heads.iter().copied().min().unwrap_or(TERMINATED),
-            is_conditional: sources.iter().any(Source::is_conditional),
-            sources,
+            is_conditional: lists.is_conditional(),
+            lists,
+            postings,
             heads,
-            anchors_from,
             languages,
         };
         docs.settle();
-        docs
+        Ok(docs)
     }
 
     /// Advances to the next document that has the word, unless the current one has it.
@@ -353,29 +381,33 @@ impl FormDocs {
 
     /// Returns whether the current document has the word.
     fn is_match(&self) -> bool {
-        self.here().any(|(_, source)| self.counts(source))
+        self.here().any(|index| self.counts(index))
     }
 
-    /// Returns the sources positioned at the current document, with their index.
-    fn here(&self) -> impl Iterator<Item = (usize, &Source)> {
-        let sources = self.heads.iter().zip(&self.sources).enumerate();
-        sources.filter_map(|(index, (&head, source))| (head == self.doc).then_some((index, source)))
+    /// Returns the indexes of the lists positioned at the current document.
+    fn here(&self) -> impl Iterator<Item = usize> {
+        let heads = self.heads.iter().enumerate();
+        heads.filter_map(|(index, &head)| (head == self.doc).then_some(index))
     }
 
-    /// Returns whether a source applies to the current document.
-    fn counts(&self, source: &Source) -> bool {
-        match &source.kind {
+    fn kind(&self, index: usize) -> &Kind {
+        &self.lists.lists[index].kind
+    }
+
+    /// Returns whether a list applies to the current document.
+    fn counts(&self, index: usize) -> bool {
+        match self.kind(index) {
             Kind::Base { languages } => is_in(self.languages.as_ref(), languages, self.doc),
             _ => true,
         }
     }
 
-    /// Advances to the next document of any source.
+    /// Advances to the next document of any list.
     fn step(&mut self) {
         let mut next = TERMINATED;
-        for (head, source) in self.heads.iter_mut().zip(&mut self.sources) {
+        for (head, postings) in self.heads.iter_mut().zip(&mut self.postings) {
             if *head == self.doc {
-                *head = source.postings.advance();
+                *head = postings.advance();
             }
             next = next.min(*head);
         }
@@ -385,17 +417,17 @@ impl FormDocs {
     /// Returns how often the document has each form.
     pub(crate) fn occurrences(&self) -> FormCounts {
         let mut counts = FormCounts::default();
-        // A page has one language, so it has at most one source of stems. Sources of words come
-        // after it.
+        // A page has one language, so it has at most one list of stems. Lists of words come after
+        // it.
         let mut stemmed = None;
-        for (index, source) in self.here().filter(|(_, source)| self.counts(source)) {
-            let count = source.postings.term_freq();
-            if index >= self.anchors_from {
+        for index in self.here().filter(|&index| self.counts(index)) {
+            let count = self.postings[index].term_freq();
+            if index >= self.lists.anchors_from {
                 stemmed = None;
                 counts.in_anchors += count;
             }
             let mut among = 0;
-            match &source.kind {
+            match self.kind(index) {
                 Kind::Stem { rules, with_word } => {
                     counts.same_stem += count;
                     stemmed = Some(*rules).filter(|_| *with_word);
@@ -422,15 +454,13 @@ impl FormDocs {
 
     /// Returns the number of positions of the document's words ([`FormDocs::positions`]).
     pub(crate) fn position_count(&self) -> u32 {
-        let with_positions = self.here().filter(|(_, source)| self.has_positions(source));
-        with_positions
-            .map(|(_, source)| source.postings.term_freq())
-            .sum()
+        let with_positions = self.here().filter(|&index| self.has_positions(index));
+        with_positions.map(|index| self.postings[index].term_freq()).sum()
     }
 
-    /// Returns whether a source has positions in the current document.
-    fn has_positions(&self, source: &Source) -> bool {
-        !matches!(source.kind, Kind::Stem { .. }) && self.counts(source)
+    /// Returns whether a list has positions in the current document.
+    fn has_positions(&self, index: usize) -> bool {
+        !matches!(self.kind(index), Kind::Stem { .. }) && self.counts(index)
     }
 
     /// Replaces `positions` with the ascending positions of the document's words, each plus
@@ -438,15 +468,14 @@ impl FormDocs {
     pub(crate) fn positions(&mut self, offset: u32, positions: &mut Vec<u32>) {
         positions.clear();
         let mut lists = 0;
-        for index in 0..self.sources.len() {
-            if self.heads[index] != self.doc || !self.has_positions(&self.sources[index]) {
+        for index in 0..self.postings.len() {
+            if self.heads[index] != self.doc || !self.has_positions(index) {
                 continue;
             }
             lists += 1;
-            let begin = if index < self.anchors_from { 0 } else { ANCHORS_AT };
-            self.sources[index]
-                .postings
-                .append_positions_with_offset(begin + offset, positions);
+            let in_anchors = index >= self.lists.anchors_from;
+            let begin = if in_anchors { ANCHORS_AT } else { 0 };
+            self.postings[index].append_positions_with_offset(begin + offset, positions);
         }
         if lists > 1 {
             positions.sort_unstable();
@@ -463,9 +492,9 @@ impl FormDocs {
             }
             return count;
         }
-        match (self.sources.as_slice(), reader.alive_bitset()) {
+        match (self.postings.as_slice(), reader.alive_bitset()) {
             ([], _) => 0,
-            ([one], None) if !self.is_conditional => u64::from(one.postings.size_hint()),
+            ([one], None) if !self.is_conditional => u64::from(one.size_hint()),
             (_, Some(alive)) => u64::from(self.count(alive)),
             (_, None) => u64::from(self.count_including_deleted()),
         }
@@ -484,9 +513,9 @@ impl DocSet for FormDocs {
     fn seek(&mut self, target: DocId) -> DocId {
         if self.doc < target {
             let mut next = TERMINATED;
-            for (head, source) in self.heads.iter_mut().zip(&mut self.sources) {
+            for (head, postings) in self.heads.iter_mut().zip(&mut self.postings) {
                 if *head < target {
-                    *head = source.postings.seek(target);
+                    *head = postings.seek(target);
                 }
                 next = next.min(*head);
             }
@@ -501,7 +530,7 @@ impl DocSet for FormDocs {
     }
 
     fn size_hint(&self) -> u32 {
-        let sizes = self.sources.iter().map(|source| source.postings.size_hint());
+        let sizes = self.postings.iter().map(DocSet::size_hint);
         sizes.fold(0, u32::saturating_add)
     }
 }

@@ -5,6 +5,8 @@
 //! a word cover live documents only. Lengths are read as a segment stores them, in one byte each,
 //! so that a merge does not change the total either.
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tantivy::index::SegmentId;
@@ -13,7 +15,9 @@ use tantivy::{Opstamp, Searcher, SegmentReader};
 
 use crate::documents::schema::TextFields;
 use crate::filter::visible::{Bits, VisibleDocs};
+use crate::scoring::bm25::Fractions;
 use crate::scoring::forms::Forms;
+use crate::scoring::lists::Lists;
 
 /// Maximum number of words whose document counts are cached.
 const COUNTS_MAX: usize = 10_000;
@@ -33,14 +37,16 @@ pub(crate) struct LiveStatistics {
     /// The documents that are counted.
     visible: VisibleDocs,
     /// Number of live documents with any form of a word, counted on first use.
-    counts: Mutex<FxHashMap<Forms, u64>>,
+    counts: Mutex<FxHashMap<Arc<Forms>, u64>>,
+    lists: Arc<Lists>,
+    fractions: Arc<Fractions>,
 }
 
 impl LiveStatistics {
     /// Counts the documents in `visible` and their words in `text_fields`. `before` are the
     /// statistics of an earlier snapshot with the same sight.
     pub(crate) fn new(
-        searcher: &Searcher,
+        (searcher, lists): (&Searcher, &Arc<Lists>),
         text_fields: TextFields,
         visible: VisibleDocs,
         before: Option<&LiveStatistics>,
@@ -58,14 +64,17 @@ impl LiveStatistics {
             };
             words_by_segment.insert(state, words);
         }
+        let words: u64 = words_by_segment.values().sum();
         Ok(LiveStatistics {
             searcher: searcher.clone(),
             documents,
             text_fields,
             visible,
-            words: words_by_segment.values().sum(),
+            words,
             words_by_segment,
             counts: Mutex::default(),
+            lists: Arc::clone(lists),
+            fractions: Arc::new(Fractions::new(length_mean(words, documents))),
         })
     }
 
@@ -76,11 +85,16 @@ impl LiveStatistics {
 
     /// Returns the mean length of a live document in words.
     pub(crate) fn length_mean(&self) -> f32 {
-        self.words as f32 / self.documents.max(1) as f32
+        length_mean(self.words, self.documents)
+    }
+
+    /// Returns which fraction of its maximum a word scores in pages of this mean length.
+    pub(crate) fn fractions(&self) -> Arc<Fractions> {
+        Arc::clone(&self.fractions)
     }
 
     /// Returns the number of live documents with any form of a word.
-    pub(crate) fn pages_with(&self, forms: &Forms) -> tantivy::Result<u64> {
+    pub(crate) fn pages_with(&self, forms: &Arc<Forms>) -> tantivy::Result<u64> {
         if let Some(&count) = self.counts.lock().get(forms) {
             return Ok(count);
         }
@@ -92,20 +106,25 @@ impl LiveStatistics {
             // Cleared instead of aged: frequent words are counted again within a few queries.
             counts.clear();
         }
-        counts.insert(forms.clone(), count);
+        counts.insert(Arc::clone(forms), count);
         Ok(count)
     }
 
-    fn count(&self, forms: &Forms) -> tantivy::Result<u64> {
+    fn count(&self, forms: &Arc<Forms>) -> tantivy::Result<u64> {
         let mut count = 0;
         for (segment, reader) in self.searcher.segment_readers().iter().enumerate() {
             let visible = self.visible.of_segment(segment);
-            count += forms
-                .open(reader, self.text_fields, IndexRecordOption::Basic)?
-                .count_live(reader, visible);
+            let docs = self
+                .lists
+                .open(forms, reader, self.text_fields, IndexRecordOption::Basic)?;
+            count += docs.count_live(reader, visible);
         }
         Ok(count)
     }
+}
+
+fn length_mean(words: u64, documents: u64) -> f32 {
+    words as f32 / documents.max(1) as f32
 }
 
 fn count_documents(reader: &SegmentReader, visible: Option<&Bits>) -> u64 {

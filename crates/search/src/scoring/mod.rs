@@ -5,8 +5,10 @@
 //! order of results, or facets.
 
 pub(crate) mod bm25;
+pub(crate) mod bounded;
 pub(crate) mod form_counts;
 pub(crate) mod forms;
+pub(crate) mod lists;
 pub(crate) mod live;
 pub(crate) mod near;
 pub(crate) mod phrase_docs;

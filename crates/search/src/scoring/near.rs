@@ -7,12 +7,15 @@
 //! positions are read only for pages that it can bring among the best (`collect`). The answer is
 //! the same as with the positions of all pages.
 
+use std::sync::Arc;
+
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, SegmentReader};
 
 use crate::documents::schema::TextFields;
 use crate::scoring::bm25::{MOST, saturated_at_mean};
 use crate::scoring::forms::{FormDocs, Forms, FunctionWordLanguages, LanguageDocs};
+use crate::scoring::lists::Lists;
 use crate::scoring::rank::{self, Units};
 
 /// Weights of two adjacent words, and of two words within the window, relative to a word. Metzler
@@ -30,16 +33,18 @@ const WORDS_MAX: usize = 16;
 /// The words of a query whose proximity counts.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
-    words: Vec<(Forms, Score, FunctionWordLanguages)>,
-    text_fields: Option<TextFields>,
+    words: Vec<(Arc<Forms>, Score, FunctionWordLanguages)>,
+    /// Where the words are searched; `None` without words.
+    place: Option<(TextFields, Arc<Lists>)>,
 }
 
 impl Near {
     /// Takes words in the query's order, each with its idf and the languages in which it is
     /// ignored.
     pub(crate) fn new(
-        mut words: Vec<(Forms, Score, FunctionWordLanguages)>,
+        mut words: Vec<(Arc<Forms>, Score, FunctionWordLanguages)>,
         text_fields: TextFields,
+        lists: &Arc<Lists>,
     ) -> Near {
         words.truncate(WORDS_MAX);
         if words.len() < 2 {
@@ -47,7 +52,7 @@ impl Near {
         }
         Near {
             words,
-            text_fields: Some(text_fields),
+            place: Some((text_fields, Arc::clone(lists))),
         }
     }
 
@@ -55,12 +60,13 @@ impl Near {
     pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<NearDocs> {
         let mut words = Vec::with_capacity(self.words.len());
         for (forms, idf, function_words) in &self.words {
-            if let Some(text_fields) = self.text_fields {
-                let docs = forms.open(reader, text_fields, IndexRecordOption::WithFreqsAndPositions)?;
+            if let Some((text_fields, lists)) = &self.place {
+                let option = IndexRecordOption::WithFreqsAndPositions;
+                let docs = lists.open(forms, reader, *text_fields, option)?;
                 words.push(NearWord {
                     docs,
                     idf: *idf,
-                    function_words: function_words.open(reader)?,
+                    function_words: function_words.open(reader, lists)?,
                     count: 0,
                     positions: Vec::new(),
                 });

@@ -1,10 +1,13 @@
 //! The pages of a segment that have words next to each other, and how often.
 
+use std::sync::Arc;
+
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED};
 
 use crate::documents::schema::TextFields;
 use crate::scoring::forms::{FormDocs, Forms};
+use crate::scoring::lists::Lists;
 
 /// The pages that have words at relative positions. Any form of a word that has positions matches.
 pub(crate) struct PhraseDocs {
@@ -22,14 +25,20 @@ pub(crate) struct PhraseDocs {
 impl PhraseDocs {
     /// Opens words with their offsets; at least one.
     pub(crate) fn open(
-        words: &[(usize, Forms)],
+        words: &[(usize, Arc<Forms>)],
         text_fields: TextFields,
+        lists: &Lists,
         reader: &SegmentReader,
     ) -> tantivy::Result<PhraseDocs> {
         let last = words.iter().map(|(offset, _)| *offset).max().unwrap_or(0);
         let mut opened = Vec::with_capacity(words.len());
         for (offset, forms) in words {
-            let docs = forms.open(reader, text_fields, IndexRecordOption::WithFreqsAndPositions)?;
+            let docs = lists.open(
+                forms,
+                reader,
+                text_fields,
+                IndexRecordOption::WithFreqsAndPositions,
+            )?;
             // A query has at most 8,192 bytes, and so fewer words.
             opened.push(((last - offset) as u32, docs));
         }

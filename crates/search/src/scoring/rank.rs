@@ -26,10 +26,21 @@ pub(crate) fn prior(bucket: u8) -> Units {
     u32::from(bucket.min(BUCKET_MAX)) * PRIOR_STEP
 }
 
+/// Returns the least bucket with at least this prior; `None` if no bucket has it.
+pub(crate) fn bucket_from(prior: Units) -> Option<u8> {
+    let bucket = u8::try_from(prior.div_ceil(PRIOR_STEP)).ok()?;
+    (bucket <= BUCKET_MAX).then_some(bucket)
+}
+
 /// Returns a sum of rounded scores in units.
 pub(crate) fn units(score: Score) -> Units {
     // Exact: sums are whole multiples of the unit, below 2^24 of them.
     (score / UNIT) as u32
+}
+
+/// Returns units as a score.
+pub(crate) fn score(units: Units) -> Score {
+    units as Score * UNIT
 }
 
 /// Returns the points of a score in units.
@@ -76,5 +87,16 @@ mod tests {
         assert_eq!(prior(0), 0);
         assert!(prior(3) > prior(2));
         assert_eq!(prior(200), prior(BUCKET_MAX));
+        for (wanted, bucket) in [
+            (0, 0),
+            (1, 1),
+            (prior(1), 1),
+            (prior(1) + 1, 2),
+            (prior(BUCKET_MAX), BUCKET_MAX),
+        ] {
+            assert_eq!(bucket_from(wanted), Some(bucket), "{wanted}");
+        }
+        assert_eq!(bucket_from(prior(BUCKET_MAX) + 1), None);
+        assert_eq!(bucket_from(Units::MAX), None);
     }
 }

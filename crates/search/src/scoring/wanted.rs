@@ -9,12 +9,15 @@
 //! The lists of the lightest words, which together are not enough, need not be read to find
 //! candidates. Words that a page must have anyway ([`WantedQuery::demanded`]) count as well.
 
+use std::sync::Arc;
+
 use tantivy::columnar::StrColumn;
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED};
 
-use crate::documents::schema;
+use crate::scoring::bounded::Bounded;
 use crate::scoring::forms::FunctionWordLanguages;
+use crate::scoring::lists::Lists;
 use crate::scoring::rank::{self, Units};
 use crate::scoring::words_query::WordsQuery;
 
@@ -57,6 +60,7 @@ pub(crate) struct WantedQuery {
     /// Words that other parts of the query demand.
     pub(crate) demanded: Vec<Weighed>,
     pub(crate) mode: Mode,
+    pub(crate) lists: Arc<Lists>,
     /// Whether function words score, and are among all words of the next.
     pub(crate) function_words_score: bool,
     /// What a page with all words scores in addition.
@@ -148,11 +152,15 @@ impl WantedQuery {
         }
     }
 
-    fn open_words(&self, reader: &SegmentReader) -> tantivy::Result<Vec<OpenWord>> {
+    fn open_words(
+        &self,
+        open: impl Fn(&WordsQuery) -> tantivy::Result<Box<dyn Scorer>>,
+    ) -> tantivy::Result<Vec<OpenWord>> {
         let mut words = Vec::with_capacity(self.words.len());
         for (bit, word) in self.words.iter().enumerate() {
             words.push(OpenWord {
-                docs: word.query.open(reader)?,
+                docs: open(&word.query)?,
+                most: word.query.most(),
                 weight: u64::from(word.weighed.weight),
                 bit: 1 << bit,
             });
@@ -163,14 +171,21 @@ impl WantedQuery {
     /// Opens the words in a segment, to tell which of them a page has.
     pub(crate) fn open_presence(&self, reader: &SegmentReader) -> tantivy::Result<Presence> {
         Ok(Presence {
-            words: self.open_words(reader)?,
+            words: self.open_words(|word| word.open_unscored(reader))?,
             needs: Needs::open(self, reader)?,
         })
     }
 
     fn open(&self, reader: &SegmentReader) -> tantivy::Result<WantedScorer> {
         let needs = Needs::open(self, reader)?;
-        let mut words = self.open_words(reader)?;
+        let mut words = self.open_words(|word| word.open(reader))?;
+        let is_weighty = |word: &WantedWord| {
+            let is_left_out = self.mode != Mode::Enough && !word.weighed.is_known;
+            !is_left_out && !word.weighed.function_words.is_any()
+        };
+        let weighty = self.words.iter().enumerate();
+        let weighty = weighty.filter(|(_, word)| is_weighty(word));
+        let weighty = weighty.fold(0, |bits: Bits, (bit, _)| bits | 1 << bit);
         // Heaviest first.
         words.sort_by_key(|word| (std::cmp::Reverse(word.weight), word.bit));
         let least = needs.least();
@@ -181,8 +196,11 @@ impl WantedQuery {
             rest += words[leading].weight;
         }
         let mut scorer = WantedScorer {
+            most_without_all: words.iter().map(|word| word.most).sum(),
             words,
             leading,
+            weighty,
+            needs_all: false,
             is_any_document: least == 0,
             needs,
             doc: 0,
@@ -214,7 +232,7 @@ impl Needs {
             .map(|word| &word.weighed)
             .chain(&query.demanded);
         if words.clone().any(|word| word.function_words.is_any()) {
-            column = reader.fast_fields().str(schema::LANGUAGE)?;
+            column = query.lists.languages(reader)?;
             let mut silent = Vec::new();
             for word in words {
                 silent.push((
@@ -312,16 +330,24 @@ impl Presence {
 
 struct OpenWord {
     docs: Box<dyn Scorer>,
+    /// Upper bound of its score in any page.
+    most: Score,
     weight: u64,
     bit: Bits,
 }
 
 /// The matching pages of a segment.
-struct WantedScorer {
+pub(crate) struct WantedScorer {
     /// Heaviest first.
     words: Vec<OpenWord>,
     /// Every match has one of the first words, up to this one.
     leading: usize,
+    /// The words that count and score in pages of any language.
+    weighty: Bits,
+    /// Whether only pages with all words that score are looked for.
+    needs_all: bool,
+    /// Upper bound of the score of pages without all words.
+    most_without_all: Score,
     /// Whether even a page without any of the words may match.
     is_any_document: bool,
     needs: Needs,
@@ -356,12 +382,22 @@ impl WantedScorer {
         first
     }
 
+    /// Returns whether the current document has all of these words.
+    fn has_all(&mut self, words: Bits) -> bool {
+        let document = self.doc;
+        let mut words = self.words.iter_mut().filter(|word| words & word.bit != 0);
+        words.all(|word| seek(&mut *word.docs, document) == document)
+    }
+
     /// Returns whether the current document has enough words, and notes which.
     fn is_match(&mut self) -> bool {
         let need = *self.needs.of(self.doc);
         let Some(least) = need.weight else {
             return false;
         };
+        if self.needs_all && !self.has_all(need.scored) {
+            return false;
+        }
         let (mut weight, mut held, mut left) = (0, 0, need.total);
         for word in self.words.iter_mut().filter(|word| need.counted & word.bit != 0) {
             if weight + left < least {
@@ -403,15 +439,51 @@ fn seek(docs: &mut dyn Scorer, target: DocId) -> DocId {
 
 impl Scorer for WantedScorer {
     fn score(&mut self) -> Score {
-        let mut score = 0.0;
-        for word in self.words.iter_mut().filter(|word| self.held & word.bit != 0) {
-            score += word.docs.score();
+        self.score_from(0.0).unwrap_or_default()
+    }
+}
+
+impl Bounded for WantedScorer {
+    fn most(&self) -> Score {
+        self.most_without_all + self.all_words
+    }
+
+    /// Only pages with all words score more than all words can at most. The first of the words that
+    /// count everywhere is then the only list to read in full.
+    fn require(&mut self, wanted: Score) {
+        if self.needs_all || wanted <= self.most_without_all {
+            return;
         }
+        let weighty = |word: &OpenWord| self.weighty & word.bit != 0;
+        if let Some(first) = self.words.iter().position(weighty) {
+            self.words.swap(0, first);
+            self.leading = 1;
+            self.is_any_document = false;
+            self.needs_all = true;
+        }
+    }
+
+    /// Scores the heaviest words first, and ends once the others cannot reach the wanted score.
+    fn score_from(&mut self, wanted: Score) -> Option<Score> {
+        let held = self.held;
+        let has_word = |word: &OpenWord| held & word.bit != 0;
+        let words = self.words.iter().filter(|word| has_word(word));
+        // Rounded scores and bounds add up exactly (`rank`).
+        let mut most: Score = words.map(|word| word.most).sum();
         let all = self.needs.of(self.doc).scored;
-        if all != 0 && self.held & all == all {
-            score += self.all_words;
+        if all != 0 && held & all == all {
+            most += self.all_words;
         }
-        score
+        if most < wanted {
+            return None;
+        }
+        for word in self.words.iter_mut().filter(|word| has_word(word)) {
+            most -= word.most - word.docs.score();
+            if most < wanted {
+                return None;
+            }
+        }
+        Some(most)
     }
 }
 

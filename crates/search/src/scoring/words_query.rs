@@ -9,15 +9,18 @@ use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader};
 
 use crate::documents::schema::TextFields;
 use crate::scoring::bm25::Bm25;
+use crate::scoring::bounded::Bounded;
 use crate::scoring::form_counts::FormCounts;
 use crate::scoring::forms::{FormDocs, Forms, FunctionWordLanguages, LanguageDocs};
+use crate::scoring::lists::Lists;
 use crate::scoring::phrase_docs::PhraseDocs;
 
 /// Words at relative positions; usually one.
 #[derive(Debug, Clone)]
 pub(crate) struct WordsQuery {
-    pub(crate) words: Vec<(usize, Forms)>,
+    pub(crate) words: Vec<(usize, Arc<Forms>)>,
     pub(crate) text_fields: TextFields,
+    pub(crate) lists: Arc<Lists>,
     /// How pages are scored; without it all scores are 0.
     pub(crate) scores: Option<Scores>,
 }
@@ -25,7 +28,7 @@ pub(crate) struct WordsQuery {
 /// How pages are scored.
 #[derive(Debug, Clone)]
 pub(crate) struct Scores {
-    pub(crate) bm25: Arc<Bm25>,
+    pub(crate) bm25: Bm25,
     /// How often the query has the words.
     pub(crate) times: u32,
     /// Languages in which the words score nothing.
@@ -33,13 +36,29 @@ pub(crate) struct Scores {
 }
 
 impl WordsQuery {
+    /// Returns an upper bound of the score of any page.
+    pub(crate) fn most(&self) -> Score {
+        let most = |scores: &Scores| scores.bm25.most() * scores.times as Score;
+        self.scores.as_ref().map_or(0.0, most)
+    }
+
     /// Opens the matching pages of a segment, with their scores.
     pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<Box<dyn Scorer>> {
-        let scores = match &self.scores {
+        self.open_with(self.scores.as_ref(), reader)
+    }
+
+    /// Opens the matching pages of a segment, without their scores.
+    pub(crate) fn open_unscored(&self, reader: &SegmentReader) -> tantivy::Result<Box<dyn Scorer>> {
+        self.open_with(None, reader)
+    }
+
+    fn open_with(&self, scores: Option<&Scores>, reader: &SegmentReader) -> tantivy::Result<Box<dyn Scorer>> {
+        let scores = match scores {
             Some(scores) => Some(OpenScores {
-                bm25: Arc::clone(&scores.bm25),
+                bm25: scores.bm25.clone(),
+                most: self.most(),
                 times: scores.times as Score,
-                function_words: scores.function_words.open(reader)?,
+                function_words: scores.function_words.open(reader, &self.lists)?,
                 lengths: reader.get_fieldnorms_reader(self.text_fields.words)?,
             }),
             None => None,
@@ -49,10 +68,10 @@ impl WordsQuery {
                 Some(_) => IndexRecordOption::WithFreqs,
                 None => IndexRecordOption::Basic,
             };
-            let docs = forms.open(reader, self.text_fields, option)?;
+            let docs = self.lists.open(forms, reader, self.text_fields, option)?;
             return Ok(Box::new(WordsScorer { docs, scores }));
         }
-        let docs = PhraseDocs::open(&self.words, self.text_fields, reader)?;
+        let docs = PhraseDocs::open(&self.words, self.text_fields, &self.lists, reader)?;
         Ok(Box::new(WordsScorer { docs, scores }))
     }
 }
@@ -78,7 +97,7 @@ impl Weight for WordsWeight {
 }
 
 /// Pages, and how often each matches.
-trait Occurrences: DocSet + 'static {
+pub(crate) trait Occurrences: DocSet + 'static {
     fn counts(&self) -> FormCounts;
 }
 
@@ -97,14 +116,17 @@ impl Occurrences for PhraseDocs {
     }
 }
 
-struct WordsScorer<D> {
+/// The matching pages of a segment.
+pub(crate) struct WordsScorer<D> {
     docs: D,
     scores: Option<OpenScores>,
 }
 
 /// [`Scores`] for the pages of a segment.
 struct OpenScores {
-    bm25: Arc<Bm25>,
+    bm25: Bm25,
+    /// Upper bound of the score of any page.
+    most: Score,
     times: Score,
     function_words: LanguageDocs,
     lengths: FieldNormReader,
@@ -123,6 +145,16 @@ impl<D: Occurrences> Scorer for WordsScorer<D> {
         let length = scores.lengths.fieldnorm_id(document);
         // Round before multiplying, so that a word written twice counts exactly twice.
         scores.bm25.score(self.docs.counts(), length) * scores.times
+    }
+}
+
+impl<D: Occurrences> Bounded for WordsScorer<D> {
+    fn most(&self) -> Score {
+        self.scores.as_ref().map_or(0.0, |scores| scores.most)
+    }
+
+    fn score_from(&mut self, wanted: Score) -> Option<Score> {
+        (self.most() >= wanted).then(|| self.score())
     }
 }
 

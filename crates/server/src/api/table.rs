@@ -123,6 +123,12 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 "show only the first of results with nearly the same text; add `like` of a result to the \
                  query to find the others",
             ),
+            query(
+                "exact",
+                Kind::Flag,
+                "count all results; without it, more than 10,000 are not counted, unless `sort`, `facets`, \
+                 `per_site`, `distinct` or `near` need all",
+            ),
         ],
         serves: Serves::Answer {
             answer: "search",
@@ -857,6 +863,7 @@ fn search(arguments: &Arguments) -> Result<Question, Failure> {
         distinct: arguments.flag("distinct"),
         prefer: arguments.owned("prefer").unwrap_or_default(),
         near: arguments.flag("near"),
+        exact: arguments.flag("exact"),
     }))
 }
 

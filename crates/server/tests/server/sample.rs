@@ -625,6 +625,7 @@ fn search() -> SearchBody {
             query: "example".into(),
             notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
             total: 3,
+            total_is_exact: true,
             shown_total: 2,
             took_ms: 1.5,
             ..SearchSummary::default()

@@ -177,6 +177,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         distinct: asked.list.distinct,
         prefer: asked.prefer.clone(),
         near: asked.list.near,
+        exact: true,
     };
     let Answer { epoch, body: found } = context.archive.ask(question).await?;
     let content = content(&asked, &found, epoch, ArchivedView::of(&context));

@@ -105,6 +105,9 @@ pub(crate) struct Args {
     /// query finds the others
     #[arg(long, hide_short_help = true)]
     near: bool,
+    /// Count all results; otherwise more than 10,000 in the order of relevance are not counted
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["suggest", "trends", "events", "watch", "images", "concordance", "export"])]
+    exact: bool,
     /// Count matches per year, and all page versions of that year for comparison
     #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "after", "limit", "watch"])]
     trends: bool,
@@ -174,6 +177,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         distinct: args.distinct,
         prefer: args.prefer.join(" "),
         near: args.near,
+        exact: args.exact,
     };
     if let Some(format) = args.export.export {
         return export::run(&question, format, &args.export, context);
@@ -218,6 +222,9 @@ fn repeat_flags(question: &SearchQuestion) -> String {
     if question.near {
         flags.push_str(" --near");
     }
+    if question.exact {
+        flags.push_str(" --exact");
+    }
     flags
 }
 
@@ -233,6 +240,9 @@ fn sort_flag(order: SearchOrder) -> String {
 fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Context) -> anyhow::Result<()> {
     let body = &answer.body;
     let mut found = counted(body.summary.total, "result", "results");
+    if !body.summary.total_is_exact {
+        found.insert_str(0, "more than ");
+    }
     if body.summary.shown_total < body.summary.total {
         found.push_str(&format!(", {} shown,", count(body.summary.shown_total)));
     }
