@@ -238,7 +238,7 @@ fn a_version_that_comes_or_goes_changes_the_text() {
             all_versions: true,
             ..SearchQuestion::default()
         };
-        archive.ask(question).unwrap().body.total
+        archive.ask(question).unwrap().body.summary.total
     };
     assert_eq!((all(WORD), all("plain")), (0, 1));
     take_down(&archive, TakedownSelector::Collection("new".into()));

@@ -149,14 +149,14 @@ impl Forms {
         } = text_fields;
         let mut lists = Vec::new();
         if !self.stems.is_empty() {
-            self.find_stems(stems, &reader.inverted_index(stems)?, &mut lists)?;
-            self.find_bases(words, &reader.inverted_index(words)?, languages, &mut lists)?;
+            self.find_stems(stems, &*reader.inverted_index(stems)?, &mut lists)?;
+            self.find_bases(words, &*reader.inverted_index(words)?, languages, &mut lists)?;
         }
         let stemmed: Vec<usize> = lists.iter().filter_map(|list| list.kind.rules()).collect();
-        self.find_words(words, &reader.inverted_index(words)?, &stemmed, &mut lists)?;
+        self.find_words(words, &*reader.inverted_index(words)?, &stemmed, &mut lists)?;
         let anchors_from = lists.len();
         if let Some(anchors) = anchors {
-            self.find_words(anchors, &reader.inverted_index(anchors)?, &[], &mut lists)?;
+            self.find_words(anchors, &*reader.inverted_index(anchors)?, &[], &mut lists)?;
         }
         Ok(FormLists { lists, anchors_from })
     }
