@@ -118,7 +118,7 @@ pub(crate) fn apply_lines(
         let mut import = Import::new(open);
         let outcome = import.all(lines, should_continue);
         // Even after a failure, everything that was indexed must become searchable.
-        let flushed = open.flush_search().map_err(AskError::internal);
+        let flushed = open.flush_search(false).map_err(AskError::internal);
         outcome?;
         flushed?;
         import.sums.epoch = open.index.snapshot().epoch().0;
@@ -332,7 +332,7 @@ impl<'a> Import<'a> {
         crash::point("from_facts.after_epoch");
         let snapshot = self.open.index.snapshot();
         self.sums.epoch = snapshot.epoch().0;
-        let fed = self.open.feed_search(std::iter::once((report, snapshot)));
+        let fed = self.open.feed_search(true, std::iter::once((report, snapshot)));
         fed.map_err(AskError::internal)
     }
 }

@@ -28,6 +28,12 @@ use crate::{AskError, OpenError};
 /// Time between two attempts to write a search index that could not be written.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
+/// How long after a search a load makes new pages searchable at once.
+const SEARCHED_LATELY: Duration = Duration::from_secs(600);
+
+/// Percentage of deleted documents that may remain in the search index after a load.
+const DELETED_PERCENT_MAX: u64 = 5;
+
 /// Number of epochs after which a load feeds the index of images. The changes of these epochs are
 /// then still in memory or in the cache, and the index of images need not be rebuilt at the end.
 const IMAGES_EPOCHS: u64 = 256;
@@ -68,6 +74,8 @@ pub(crate) struct OpenArchive {
     pub(crate) document_reader: Option<Arc<dyn DocumentReader>>,
     /// What was fed to the search index. Locked while feeding, so that epochs reach it in order.
     feeding: Mutex<FeedState>,
+    /// When somebody last searched while a load was running.
+    searched_at: Mutex<Option<Instant>>,
     /// Locked while the index of images is fed, so that two threads do not do the same work.
     feeding_images: Mutex<()>,
     /// Progress of the search index, readable without waiting for feeding.
@@ -138,6 +146,7 @@ impl OpenArchive {
             search_progress,
             search,
             images,
+            searched_at: Mutex::default(),
             feeding_images: Mutex::default(),
             making_thumbnail: Mutex::default(),
             rebuilding: RebuildProgress::default(),
@@ -189,34 +198,31 @@ impl OpenArchive {
 
     fn catch_up(&self, fed: &mut FeedState) -> Result<(), FeedError> {
         let snapshot = self.index.snapshot();
-        // If this fails, the search index itself knows what it lacks.
-        let outcome = if fed.has_deferred() && feed::settle(&self.search, fed, &snapshot).is_ok() {
-            self.search.flush().map(drop).map_err(FeedError::from)
-        } else {
-            feed::catch_up(&self.search, &snapshot, fed.progress())
-        };
+        let outcome = feed::feed_waiting(&self.search, fed, &snapshot);
         *self.search_failure.lock() = match &outcome {
             Err(FeedError::Search(error)) => Some((system::now(), error.message.clone())),
             _ => None,
         };
-        // Even after an error, nothing is deferred beyond what the search index reports.
-        let epoch = if outcome.is_ok() {
-            snapshot.epoch().0
-        } else {
-            fed.epoch
-        };
-        fed.settle_at(epoch);
+        if outcome.is_err() {
+            // The search index reports the epoch up to which it has all changes.
+            fed.settle_at(fed.epoch);
+        }
         outcome
     }
 
     /// Brings the search index up to date before an answer, because it may be behind after a crash.
-    /// While a load runs, that load keeps it up to date. If the index cannot be written, for
-    /// example because the disk is full, the answer is from the epoch it covers.
+    /// While a load runs, that load keeps it up to date from now on. If the index cannot be
+    /// written, for example because the disk is full, the answer is from the epoch it covers.
     pub(crate) fn freshen_search(&self) -> Result<(), FeedError> {
         let failed_lately =
             matches!(&*self.search_failure.lock(), Some((at, _)) if system::since(*at) < RETRY_INTERVAL);
+        let is_loading = self.jobs.active() > 0;
+        if is_loading {
+            *self.searched_at.lock() = Some(system::now());
+        }
+        let is_left_to_load = is_loading && !self.should_search_feed();
         // A rebuild holds the lock for feeding, so search answers from the present state.
-        if self.jobs.active() > 0 || failed_lately || self.rebuilding.is_running() {
+        if is_left_to_load || failed_lately || self.rebuilding.is_running() {
             return Ok(());
         }
         match self.catch_up_search() {
@@ -228,6 +234,19 @@ impl OpenArchive {
             }
             other => other,
         }
+    }
+
+    /// Returns whether a search should feed the epochs that a running load lets wait.
+    fn should_search_feed(&self) -> bool {
+        self.feeding
+            .try_lock()
+            .is_some_and(|fed| fed.should_search_feed())
+    }
+
+    fn was_searched_lately(&self) -> bool {
+        self.searched_at
+            .lock()
+            .is_some_and(|at| system::since(at) < SEARCHED_LATELY)
     }
 
     /// Begins a rebuild, which lasts until the returned value is dropped.
@@ -269,26 +288,44 @@ impl OpenArchive {
         self.files.images().display().to_string()
     }
 
+    /// Feeds the epochs of a load. If it `may_wait` and nobody searches, the epochs of a large load
+    /// wait until it ends.
     pub(crate) fn feed_search(
         &self,
+        may_wait: bool,
         epochs: impl Iterator<Item = (EpochReport, Snapshot)>,
     ) -> Result<(), FeedError> {
-        let mut fed = self.feeding.lock();
-        feed::feed(&self.search, &mut fed, epochs)?;
-        if fed.epoch >= self.images.covered_epoch() + IMAGES_EPOCHS {
+        let may_wait = may_wait && !self.was_searched_lately();
+        feed::feed(&self.search, &mut self.feeding.lock(), may_wait, epochs)?;
+        if self.index.snapshot().epoch().0 >= self.images.covered_epoch() + IMAGES_EPOCHS {
             self.catch_up_images()?;
         }
         Ok(())
     }
 
-    /// Makes everything that was fed searchable and durable.
-    pub(crate) fn flush_search(&self) -> Result<(), FeedError> {
+    /// Makes everything that was fed or waits searchable and durable, and merges deleted documents
+    /// away. After a stopped load, many pages that wait are left to the next load or search.
+    pub(crate) fn flush_search(&self, is_stopped: bool) -> Result<(), FeedError> {
         let mut fed = self.feeding.lock();
+        fed.end_load();
+        if is_stopped && fed.is_far_behind() {
+            self.search.flush()?;
+            return Ok(());
+        }
         // The first flush may fail. Changes that it lost, and those not fed by any stage, are fed
         // again here. A second failure goes to the caller.
-        let _ = self.search.flush();
         self.catch_up(&mut fed)?;
         self.search.flush()?;
+        if let Err(error) = self.search.compact(DELETED_PERCENT_MAX) {
+            // Searches are not affected. The end of the next load tries again.
+            tracing::warn!(%error, "cannot merge deleted documents away");
+        }
+        tracing::info!(
+            indexed = self.search.documents_added(),
+            on_disk = self.search.documents_on_disk(),
+            deleted = self.search.documents_deleted(),
+            "the search index covers the load"
+        );
         self.catch_up_images()
     }
 }

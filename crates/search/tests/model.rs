@@ -765,6 +765,11 @@ fn deleted_documents_are_purged() {
     assert_eq!(live, model.len() as u64);
     assert!(held as f64 <= live as f64 / 0.8, "{held} held for {live} live");
     check(&index, &model);
+    index.compact(5).unwrap();
+    let (held, deleted) = (index.documents_on_disk(), index.documents_deleted());
+    assert_eq!((index.documents(), held - deleted), (live, live));
+    assert!(deleted * 20 <= held, "{deleted} of {held} are deleted");
+    check(&index, &model);
 }
 
 /// Regression: a writer was dropped while a merge ran, and the next one was opened at once. The

@@ -1,4 +1,4 @@
-//! Runs `weft load --json` and observes the process.
+//! Runs `weft load --json -v` and observes the process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -35,6 +35,17 @@ pub(crate) struct Seen {
     pub(crate) written_bytes: u64,
 }
 
+/// Documents of the search index, as the log of a load has them at its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct SearchDocuments {
+    /// Also those that were indexed again.
+    pub(crate) indexed: f64,
+    /// In all segments.
+    pub(crate) on_disk: f64,
+    /// Part of `on_disk`.
+    pub(crate) deleted: f64,
+}
+
 /// The measurements of one load.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
@@ -46,6 +57,8 @@ pub(crate) struct Measured {
     pub(crate) wall: Duration,
     /// The kernel's accounting of the process, as of the last sample.
     pub(crate) seen: Seen,
+    /// What the search index did.
+    pub(crate) search: SearchDocuments,
     /// Length of the files loaded, in bytes.
     pub(crate) input_bytes: u64,
     /// The entries of the archive's folder.
@@ -103,19 +116,24 @@ impl Measured {
 pub(crate) fn load(mut command: Command) -> anyhow::Result<Measured> {
     let begin = Instant::now();
     let mut child = command
+        .arg("-v")
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .context("start weft load")?;
     let stdout = child.stdout.take().context("read the output of weft load")?;
+    let stderr = child.stderr.take().context("read the log of weft load")?;
     let pid = child.id();
     let ended = AtomicBool::new(false);
     let mut measured = Measured::default();
     std::thread::scope(|scope| {
         let seen = scope.spawn(|| watch(pid, &ended));
+        let logged = scope.spawn(|| read_log(BufReader::new(stderr)));
         let read = read_lines(BufReader::new(stdout), &mut measured);
         let waited = wait(&mut child);
         ended.store(true, Ordering::Relaxed);
         measured.seen = seen.join().unwrap_or_default();
+        measured.search = logged.join().unwrap_or_default();
         read.and(waited)
     })?;
     measured.wall = begin.elapsed();
@@ -142,6 +160,35 @@ fn read_lines(lines: impl BufRead, measured: &mut Measured) -> anyhow::Result<()
         measured.samples.push(sample);
     }
     Ok(())
+}
+
+/// Reads the log to its end, and prints warnings and errors.
+fn read_log(lines: impl BufRead) -> SearchDocuments {
+    let mut search = SearchDocuments::default();
+    for line in lines.lines().map_while(Result::ok) {
+        if line.contains("the search index covers the load") {
+            search = search_documents(&line);
+        } else if !line.contains(" INFO ") {
+            eprintln!("{line}");
+        }
+    }
+    search
+}
+
+fn search_documents(line: &str) -> SearchDocuments {
+    let number = |name: &str| -> f64 {
+        let words = line.split_whitespace();
+        let mut values = words.filter_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        values
+            .next()
+            .and_then(|value| value.parse().ok())
+            .unwrap_or_default()
+    };
+    SearchDocuments {
+        indexed: number("indexed"),
+        on_disk: number("on_disk"),
+        deleted: number("deleted"),
+    }
 }
 
 fn watch(pid: u32, ended: &AtomicBool) -> Seen {

@@ -19,6 +19,10 @@ const AIM_WRITTEN: f64 = 2.0;
 const AIM_MEMORY_MIB: f64 = 1024.0;
 const AIM_LAST_TENTH: f64 = 0.80;
 
+/// The project's targets for search, in both formats.
+const AIM_INDEXED: f64 = 1.1;
+const AIM_DELETED_PERCENT: f64 = 5.0;
+
 /// Prints the measurements.
 pub(crate) fn print(form: Form, measured: &Measured) {
     let pages = measured.number("pages") as f64;
@@ -102,6 +106,7 @@ pub(crate) fn print(form: Form, measured: &Measured) {
         compared,
     );
     println!("MiB/s read: {:.1}", mib(measured.input_bytes) / seconds);
+    print_search(measured, pages);
     let parts: Vec<String> = measured
         .parts
         .iter()
@@ -109,6 +114,16 @@ pub(crate) fn print(form: Form, measured: &Measured) {
         .collect();
     println!("archive: {:.1} MiB ({})", mib(archive), parts.join(", "));
     print_stages(measured);
+}
+
+fn print_search(measured: &Measured, pages: f64) {
+    let search = measured.search;
+    println!(
+        "search: a page was indexed {:.2} times (aim: {AIM_INDEXED}), {:.1} % of the documents on disk are \
+         deleted (aim: {AIM_DELETED_PERCENT})",
+        search.indexed / pages,
+        100.0 * search.deleted / search.on_disk.max(1.0)
+    );
 }
 
 fn heading(compared: bool) {

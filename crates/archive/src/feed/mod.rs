@@ -1,11 +1,13 @@
 //! Feeds the search index from the views, during loads and when it is behind.
 //!
 //! Invariant: after a successful feed the search index covers the given epoch, or will after its
-//! next commit, except for deferred anchors ([`fed`]). A crash between the epoch and the commit
-//! leaves it behind; [`pages_changed_since`] then lists the changes it missed.
+//! next commit, except for deferred anchors and epochs that wait ([`feed_state`]). A crash between
+//! the epoch and the commit leaves it behind; [`pages_changed_since`] then lists the changes it
+//! missed.
 //!
 //! [`pages_changed_since`]: index::Snapshot::pages_changed_since
 
+mod changed_pages;
 mod feed_state;
 pub(crate) mod images;
 mod progress;
@@ -22,7 +24,13 @@ use index::{
 };
 use search::{Anchor, Change, Document, Likeness, Original, PastToDelete, SearchIndex, TextCapture, Version};
 
+use self::changed_pages::ChangedPages;
+use self::feed_state::is_mostly_new;
 use crate::{crash, rendered_text};
+
+/// If the search index is this many epochs behind, it is rebuilt. The index keeps the changes of
+/// somewhat more epochs; beyond them it does not list pages that are gone.
+const EPOCHS_BEHIND_MAX: u64 = 1000;
 
 /// Why the search index could not be fed.
 #[derive(Debug, thiserror::Error)]
@@ -34,10 +42,12 @@ pub(crate) enum FeedError {
 }
 
 /// Feeds the changes of epochs in order, with their pages. Missing epochs are read from the index,
-/// because registering inputs makes epochs too.
+/// because registering inputs makes epochs too. If `may_wait`, the epochs of a large load wait, and
+/// are fed together by [`feed_waiting`].
 pub(crate) fn feed(
     search: &SearchIndex,
     fed: &mut FeedState,
+    may_wait: bool,
     epochs: impl Iterator<Item = (EpochReport, Snapshot)>,
 ) -> Result<(), FeedError> {
     for (report, snapshot) in epochs {
@@ -45,7 +55,15 @@ pub(crate) fn feed(
         if epoch <= fed.epoch {
             continue;
         }
+        let waits = may_wait && fed.is_large_load();
+        if waits && fed.hold_back(epoch, &report.page_changes, search.documents_on_disk()) {
+            continue;
+        }
         crash::point("feed.before_apply");
+        if waits || fed.is_waiting() {
+            feed_waiting(search, fed, &snapshot)?;
+            continue;
+        }
         let outcome = feed_one(search, fed, report, &snapshot);
         if outcome.is_err() {
             // Deferred changes are now found through the settled epoch of the search index.
@@ -62,12 +80,29 @@ pub(crate) fn feed(
     Ok(())
 }
 
-/// Feeds deferred changes, and missing epochs up to that of the snapshot.
-pub(crate) fn settle(
+/// Feeds everything that waits, is deferred or is missing up to the epoch of the snapshot. Makes it
+/// searchable.
+pub(crate) fn feed_waiting(
     search: &SearchIndex,
     fed: &mut FeedState,
     snapshot: &Snapshot,
 ) -> Result<(), FeedError> {
+    if search.flush().is_err() {
+        // `catch_up` then feeds again from the settled epoch of the search index.
+        fed.settle_at(fed.epoch);
+    }
+    // If this fails, the same holds.
+    if fed.has_deferred() && settle(search, fed, snapshot).is_ok() {
+        search.flush()?;
+    } else {
+        catch_up(search, snapshot, fed.progress())?;
+    }
+    fed.settle_at(snapshot.epoch().0);
+    Ok(())
+}
+
+/// Feeds deferred changes, and missing epochs up to that of the snapshot.
+fn settle(search: &SearchIndex, fed: &mut FeedState, snapshot: &Snapshot) -> Result<(), FeedError> {
     let now = snapshot.epoch().0;
     feed_from_index(search, fed, now, snapshot)?;
     fed.settle(search, snapshot)
@@ -83,7 +118,9 @@ fn feed_from_index(
     if fed.epoch >= until {
         return Ok(());
     }
-    let changes = snapshot.pages_changed_between(Epoch(fed.epoch), Epoch(until));
+    let (since, last) = (Epoch(fed.epoch), Epoch(until));
+    let changed = ChangedPages::read(snapshot, since, last)?;
+    let changes = changed.into_changes(snapshot, since, last);
     let changes = changes.map(|change| to_change(snapshot, change?));
     // These changes include their anchors, but earlier deferred ones remain.
     let coverage = if fed.has_deferred() {
@@ -156,11 +193,7 @@ fn feed_one(
 
 /// Feeds the changes since the epoch that the search index covers, and makes them searchable at
 /// once.
-pub(crate) fn catch_up(
-    search: &SearchIndex,
-    snapshot: &Snapshot,
-    progress: &SearchProgress,
-) -> Result<(), FeedError> {
+fn catch_up(search: &SearchIndex, snapshot: &Snapshot, progress: &SearchProgress) -> Result<(), FeedError> {
     let covered = search.covered_epoch();
     if covered > snapshot.epoch().0 {
         // The index is older than the search index, because it was restored or rebuilt. Nothing in
@@ -170,26 +203,73 @@ pub(crate) fn catch_up(
     // Only an empty search index is filled from the beginning: the first epoch defers nothing.
     let covered = search.covered_epoch();
     let since = Epoch(search.settled_epoch().max(1).min(covered));
-    if since < snapshot.epoch() {
-        tracing::info!(
-            from = since.0,
-            to = snapshot.epoch().0,
-            "the search index is catching up"
-        );
-        // Listing the pages takes a small part of the time that feeding them takes.
-        progress.begin(snapshot.pages_changed_since(since).count() as u64);
-        let changes = snapshot.pages_changed_since(since).map(|change| {
-            progress.count();
-            let change = to_change(snapshot, change?)?;
-            // The search index was empty, and from the beginning each page is listed once.
-            Ok(if since.0 == 0 { inserted(change) } else { change })
-        });
-        let applied = apply(search, since.0, snapshot.epoch().0, Coverage::Whole, changes);
-        let flushed = applied.and_then(|()| Ok(search.flush().map(drop)?));
-        progress.end();
-        flushed?;
+    if since >= snapshot.epoch() {
+        return Ok(());
     }
+    tracing::info!(
+        from = since.0,
+        to = snapshot.epoch().0,
+        "the search index is catching up"
+    );
+    let caught_up = if since.0 == 0 {
+        fill(search, snapshot, progress)
+    } else {
+        catch_up_since(search, snapshot, since, progress)
+    };
+    progress.end();
+    caught_up
+}
+
+/// Fills an empty search index. From the beginning, each page is listed once.
+fn fill(search: &SearchIndex, snapshot: &Snapshot, progress: &SearchProgress) -> Result<(), FeedError> {
+    // Listing the pages takes a small part of the time that feeding them takes.
+    progress.begin(snapshot.pages_changed_since(Epoch(0)).count() as u64);
+    let changes = snapshot.pages_changed_since(Epoch(0)).map(|change| {
+        progress.count();
+        Ok(inserted(to_change(snapshot, change?)?))
+    });
+    apply(search, 0, snapshot.epoch().0, Coverage::Whole, changes)?;
+    search.flush()?;
     Ok(())
+}
+
+/// Feeds the changes after an epoch. If most pages have changed, the search index is rebuilt, which
+/// deletes no documents one by one.
+fn catch_up_since(
+    search: &SearchIndex,
+    snapshot: &Snapshot,
+    since: Epoch,
+    progress: &SearchProgress,
+) -> Result<(), FeedError> {
+    let now = snapshot.epoch();
+    if now.0 - since.0 >= EPOCHS_BEHIND_MAX
+        || is_mostly_new(pages_upserted(snapshot, since)?, search.documents_on_disk())
+    {
+        progress.begin(snapshot.version_keys().count() as u64);
+        rebuild(search, snapshot, &mut |_| progress.count())?;
+        return Ok(());
+    }
+    let changed = ChangedPages::read(snapshot, since, now)?;
+    progress.begin(changed.len() as u64);
+    let changes = changed.into_changes(snapshot, since, now).map(|change| {
+        let change = change?;
+        if !matches!(change, PageChange::Bucket(..)) {
+            progress.count();
+        }
+        to_change(snapshot, change)
+    });
+    apply(search, since.0, now.0, Coverage::Whole, changes)?;
+    search.flush()?;
+    Ok(())
+}
+
+/// Returns how often pages were added or changed after an epoch.
+fn pages_upserted(snapshot: &Snapshot, since: Epoch) -> Result<u64, SnapshotError> {
+    let mut upserts = 0;
+    for change in snapshot.pages_changed_since(since) {
+        upserts += u64::from(matches!(change?, PageChange::Upsert(_)));
+    }
+    Ok(upserts)
 }
 
 /// Whether all changes up to an epoch are applied, or some remain deferred.

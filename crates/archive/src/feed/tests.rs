@@ -1,5 +1,6 @@
 //! Checks that the search index finds pages by their anchors and rendered texts once it is settled,
-//! even if changes were deferred and it was closed in between.
+//! even if changes were deferred, epochs waited, and it was closed in between. Also counts how often
+//! pages are indexed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use extract::{Capture, CaptureKind, IndexLine, Link, LinkScope, Page};
 use index::{Batch, CaptureRow, Index, InputId, KeyRange, LedgerRow, Selector, Snapshot, TakedownRequest};
 use search::{Query, SearchIndex};
 
-use super::{FeedState, SearchProgress, catch_up, feed, settle};
+use super::{FeedState, SearchProgress, catch_up, feed, feed_waiting};
 
 const WORDS: [&str; 7] = [
     "river", "stone", "harbour", "letters", "winter", "engine", "copper",
@@ -37,8 +38,14 @@ fn url(number: u64) -> String {
 fn page(random: &mut Random, time: u64) -> Capture {
     let (number, links) = (random.below(PAGES), random.below(12));
     let is_page = random.below(8) > 0;
-    let mut link = || {
-        let url = url(random.below(PAGES));
+    capture(random, time, number, is_page.then_some((links, PAGES)))
+}
+
+/// A capture of a page with a number of links, each to one of the first pages; without a page if
+/// these are absent.
+fn capture(random: &mut Random, time: u64, number: u64, links: Option<(u64, u64)>) -> Capture {
+    let mut link = |pages| {
+        let url = url(random.below(pages));
         Link {
             url_key: urlkey::url_key(&url).unwrap(),
             url,
@@ -47,7 +54,7 @@ fn page(random: &mut Random, time: u64) -> Capture {
             kind: Default::default(),
         }
     };
-    let links = (0..links).map(|_| link()).collect();
+    let links = links.map(|(links, pages)| (0..links).map(|_| link(pages)).collect::<Vec<Link>>());
     Capture {
         url_key: urlkey::url_key(&url(number)).unwrap(),
         url: url(number),
@@ -58,7 +65,7 @@ fn page(random: &mut Random, time: u64) -> Capture {
         offset: time,
         length: 10,
         kind: CaptureKind::Response,
-        page: is_page.then(|| Page {
+        page: links.map(|links| Page {
             text: format!("text {time}"),
             links,
             ..Page::default()
@@ -134,20 +141,52 @@ impl World {
     }
 
     fn epoch(&mut self, random: &mut Random) {
-        let mut batch = Batch::default();
-        for _ in 0..1 + random.below(3) {
-            let capture = page(random, self.captures.len() as u64 + 1);
-            self.captures.push(capture.clone());
-            batch.captures.push((self.input, capture));
-        }
-        for _ in 0..random.below(3) {
-            let attachment = rendered(random, self.attachments.len() as u64, self.captures.len() as u64);
-            self.attachments.push(attachment.clone());
-            batch.lines.push((self.input, attachment));
-        }
+        let before = self.captures.len() as u64;
+        let captures = 0..1 + random.below(3);
+        let captures: Vec<_> = captures.map(|number| page(random, before + number + 1)).collect();
+        let (attached, all) = (self.attachments.len() as u64, before + captures.len() as u64);
+        let attachments = 0..random.below(3);
+        let attachments = attachments
+            .map(|number| rendered(random, attached + number, all))
+            .collect();
+        let may_wait = random.below(2) > 0;
+        self.apply(captures, attachments, may_wait);
+    }
+
+    /// Makes an epoch of captures and attachments, and feeds it unless it waits.
+    fn apply(&mut self, captures: Vec<Capture>, attachments: Vec<IndexLine>, may_wait: bool) {
+        self.captures.extend(captures.iter().cloned());
+        self.attachments.extend(attachments.iter().cloned());
+        let captures = captures.into_iter().map(|capture| (self.input, capture));
+        let lines = attachments.into_iter().map(|line| (self.input, line));
+        let batch = Batch {
+            captures: captures.collect(),
+            lines: lines.collect(),
+            ..Batch::default()
+        };
         let report = self.index.apply(batch).unwrap();
         let epochs = [(report, self.index.snapshot())].into_iter();
-        feed(self.search.as_ref().unwrap(), &mut self.fed, epochs).unwrap();
+        feed(self.search.as_ref().unwrap(), &mut self.fed, may_wait, epochs).unwrap();
+    }
+
+    /// Loads pages, a few in each epoch, each with links to pages of the whole load.
+    fn load(&mut self, random: &mut Random, pages: std::ops::Range<u64>) {
+        let (first, last) = (pages.start, pages.end);
+        for begin in pages.step_by(3) {
+            let numbers = begin..(begin + 3).min(last);
+            let captures = numbers.map(|number| capture(random, number + 1, number, Some((6, last))));
+            let captures = captures.collect();
+            self.apply(captures, Vec::new(), true);
+            assert_eq!(self.fed.is_waiting(), begin > first, "page {begin}");
+        }
+    }
+
+    /// Ends a load.
+    fn settle(&mut self) {
+        let snapshot = self.index.snapshot();
+        feed_waiting(self.search.as_ref().unwrap(), &mut self.fed, &snapshot).unwrap();
+        self.search().compact(5).unwrap();
+        self.fed.end_load();
     }
 
     /// Makes an epoch that is not handed over.
@@ -197,7 +236,7 @@ impl World {
     fn found(&self, word: &str) -> BTreeSet<String> {
         let query = Query {
             text: word.to_owned(),
-            limit: 100,
+            limit: 1000,
             ..Query::default()
         };
         let found = self
@@ -236,13 +275,14 @@ fn what_is_owed_comes_in_the_end() {
     let given = std::env::var("WEFT_TEST_SEED").ok();
     let seed = given.map_or(u64::from(std::process::id()), |seed| seed.parse().unwrap());
     println!("WEFT_TEST_SEED={seed}");
-    let mut owed_often = 0;
+    let (mut owed_often, mut waited_often) = (0, 0);
     for history in 0..6 {
         let mut random = Random((seed << 8 | history) + 1);
         let mut world = World::new();
         for step in 0..60 {
             world.epoch(&mut random);
             owed_often += u32::from(world.fed.has_deferred());
+            waited_often += u32::from(world.fed.is_waiting());
             let what = format!("seed {seed}, history {history}, step {step}");
             match random.below(12) {
                 0 => world.take_down(&mut random),
@@ -252,14 +292,61 @@ fn what_is_owed_comes_in_the_end() {
                     world.check(&what);
                 }
                 3 => {
-                    let snapshot = world.index.snapshot();
-                    settle(world.search.as_ref().unwrap(), &mut world.fed, &snapshot).unwrap();
-                    world.search().flush().unwrap();
+                    world.settle();
                     world.check(&what);
                 }
                 _ => {}
             }
         }
     }
-    assert!(owed_often > 25, "{owed_often}");
+    assert!(
+        owed_often > 10 && waited_often > 10,
+        "{owed_often}, {waited_often}"
+    );
+}
+
+/// The links to a page come through the whole load.
+#[test]
+fn a_load_indexes_each_page_once() {
+    let mut random = Random(1);
+    let mut world = World::new();
+    let pages = 90;
+    world.load(&mut random, 0..pages);
+    world.settle();
+    world.check("the first load");
+    let (indexed, on_disk) = (
+        world.search().documents_added(),
+        world.search().documents_on_disk(),
+    );
+    assert!(indexed * 10 <= pages * 11, "{indexed} of {pages} pages");
+    assert!(world.search().documents_deleted() * 20 <= on_disk, "of {on_disk}");
+
+    // The links of the next load also change the anchors of most of these pages.
+    let before = world.index.snapshot().epoch();
+    world.load(&mut random, pages..2 * pages);
+    world.settle();
+    world.check("the second load");
+    let snapshot = world.index.snapshot();
+    let changed = snapshot.pages_changed_since(before).map(Result::unwrap);
+    let changed: BTreeSet<String> = changed.map(|change| change.url_key().to_owned()).collect();
+    let (indexed, changed) = (world.search().documents_added() - indexed, changed.len() as u64);
+    assert!(indexed * 10 <= changed * 11, "{indexed} of {changed} pages");
+    let on_disk = world.search().documents_on_disk();
+    assert!(world.search().documents_deleted() * 20 <= on_disk, "of {on_disk}");
+}
+
+#[test]
+fn pages_that_wait_are_there_after_a_crash() {
+    let mut random = Random(2);
+    let mut world = World::new();
+    world.load(&mut random, 0..40);
+    assert!(world.fed.is_far_behind());
+    world.reopen();
+    world.check("opened again");
+    world.load(&mut random, 40..80);
+    assert!(world.search().covered_epoch() < world.index.snapshot().epoch().0);
+    world.reopen();
+    world.check("opened twice");
+    let indexed = world.search().documents_added();
+    assert!(indexed <= 80, "{indexed} of 80 pages");
 }

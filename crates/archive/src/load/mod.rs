@@ -98,7 +98,7 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     let flushed = if job.is_off(OptionalStage::Search) {
         Ok(())
     } else {
-        open.flush_search()
+        open.flush_search(job.is_stopped())
     };
     outcome?;
     Ok(flushed?)
@@ -225,7 +225,8 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<QueuedInput
             with(context, |context| {
                 move |epochs: Vec<IndexedEpoch>, _: &mut Out<'_, ()>| {
                     let epochs = epochs.into_iter().map(|epoch| (epoch.report, epoch.snapshot));
-                    Ok(context.open.feed_search(epochs)?)
+                    let may_wait = context.job.request.rate_pages_per_s.is_none();
+                    Ok(context.open.feed_search(may_wait, epochs)?)
                 }
             }),
         );

@@ -1,5 +1,6 @@
 //! Applies epochs: documents go to the writer in batches, buckets to the log.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -209,6 +210,7 @@ impl Shared {
 
     fn write(&self, state: &mut State, batch: Batch) -> tantivy::Result<()> {
         state.documents_waiting += batch.hashes.len() as u64;
+        self.added.fetch_add(batch.added.len() as u64, Relaxed);
         let writer = self.writer(state)?;
         if !batch.deleted.is_empty() {
             // tantivy has no upsert. A deletion applies to documents added before it, so it must

@@ -19,6 +19,7 @@
 
 mod apply;
 pub(crate) mod check;
+mod compact;
 pub(crate) mod crash;
 mod fence;
 mod prepare;
@@ -30,6 +31,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -88,6 +90,7 @@ impl SearchIndex {
             settings,
             budget,
             reader,
+            added: AtomicU64::new(0),
             state: Mutex::new(State {
                 writer: Some(writer),
                 applied: epoch,
@@ -205,6 +208,33 @@ impl SearchIndex {
         segments.map(|segment| u64::from(segment.max_doc())).sum()
     }
 
+    /// Returns the number of documents on disk that are deleted but not yet purged.
+    pub fn documents_deleted(&self) -> u64 {
+        let view = self.shared.view();
+        let segments = view.searcher.segment_readers().iter();
+        segments
+            .map(|segment| u64::from(segment.num_deleted_docs()))
+            .sum()
+    }
+
+    /// Returns how many documents have been indexed since the index was opened. A document that is
+    /// indexed again counts again.
+    pub fn documents_added(&self) -> u64 {
+        self.shared.added.load(Relaxed)
+    }
+
+    /// Commits, and merges segments until at most this percentage of the documents on disk is
+    /// deleted. Also waits for merges that are due, if there are many segments.
+    ///
+    /// # Errors
+    /// [`ApplyError`], as for [`SearchIndex::apply`].
+    pub fn compact(&self, deleted_percent_max: u64) -> Result<(), ApplyError> {
+        let mut state = self.shared.state.lock();
+        self.shared.report(&mut state)?;
+        self.shared.commit(&mut state)?;
+        self.shared.compact(&mut state, deleted_percent_max)
+    }
+
     /// Commits, waits until no merge is running or due, and makes the outcome searchable.
     ///
     /// # Errors
@@ -213,15 +243,7 @@ impl SearchIndex {
         let mut state = self.shared.state.lock();
         self.shared.report(&mut state)?;
         self.shared.commit(&mut state)?;
-        let waited = match state.writer.take() {
-            Some(writer) => writer.wait_for_merges(),
-            None => Ok(()),
-        };
-        if let Err(error) = waited {
-            return Err(self.shared.fail(&mut state, error));
-        }
-        self.shared.follow_merges(&mut state);
-        Ok(())
+        self.shared.wait_for_merges(&mut state)
     }
 
     /// Removes every document and sets the covered epoch to 0, so that the index can be filled

@@ -8,6 +8,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -48,6 +49,8 @@ pub(super) struct Shared {
     pub(super) settings: Settings,
     pub(super) budget: Arc<Budget>,
     pub(super) reader: IndexReader,
+    /// Documents given to the writer, over all commits.
+    pub(super) added: AtomicU64,
     pub(super) state: Mutex<State>,
     /// Notified after epochs were applied, and to stop the committer.
     pub(super) changed: Condvar,

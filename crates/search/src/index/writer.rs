@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::LockError;
+use tantivy::index::SegmentId;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::query::AllQuery;
 use tantivy::{Index, IndexWriter, TantivyError, Term};
@@ -142,6 +143,12 @@ impl Writer {
         prepared.commit()?;
         crash::point("search.after_commit");
         Ok(())
+    }
+
+    /// Merges segments of the last commit into one, without their deleted documents. The caller has
+    /// waited for other merges.
+    pub(crate) fn merge(&mut self, segments: &[SegmentId]) -> tantivy::Result<()> {
+        self.writer.merge(segments).wait().map(drop)
     }
 
     /// Removes files that no commit refers to.
