@@ -178,7 +178,7 @@ fn headline(status: &StatusBody) -> String {
 fn hints(status: &StatusBody) -> Markup {
     html! {
         p.hint {
-            "All words must match; " code { "\"a phrase\"" } ", " code { "-without" } ", "
+            "Pages with all words come first; " code { "\"a phrase\"" } ", " code { "-without" } ", "
             code { "site:example.org" } ", " code { "year:2014" } " and other filters narrow the search. "
             @if let (Some(first), Some(last)) = (&status.fetch_time_first, &status.fetch_time_last)
                 && possible(&status.fetch_time_first).is_some() && possible(&status.fetch_time_last).is_some() {

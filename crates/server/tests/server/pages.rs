@@ -174,6 +174,7 @@ async fn an_empty_archive_says_what_to_do_next() {
         ("/", 200, "This archive is empty"),
         ("/", 200, "weft load crawl.warc.gz crawl.wacz"),
         ("/search?q=x", 200, "No results"),
+        ("/search?q=x+y", 200, "No page has enough of these words"),
         ("/search?q=x+y", 200, "href=\"/search?q=x+OR+y\""),
         ("/search?q=x", 200, "href=\"/search?q=x&amp;all_versions=1\""),
         ("/search?q=example.org", 200, "Is it a URL?"),
@@ -413,7 +414,7 @@ async fn words_are_those_of_the_web() {
         .body;
     assert!(page.contains("200 OK") && !page.contains("found"), "{page}");
     let prompt = get(&router(sample), "/search").await.body;
-    assert!(prompt.contains("All words must match"), "{prompt}");
+    assert!(prompt.contains("Pages with all words come first"), "{prompt}");
 }
 
 /// A URL that is only linked to has no text, so its details are in the main column.

@@ -210,7 +210,7 @@ fn prompt(context: &State) -> Markup {
     frame.around(parts::only(
         "What are you looking for?",
         html! {
-            p { "Enter one or more words in the box above. All words must match. " (newest_only()) }
+            p { "Enter one or more words in the box above. Pages with all words come first. " (newest_only()) }
             (syntax())
         },
     ))
@@ -438,7 +438,7 @@ fn no_hits(asked: &SearchRequest) -> Markup {
                 p { "Is it a URL? " a href=(link::page(&asked.query)) { "See its page in the archive" }
                     ", or " a href=(link::with("/captures", &[("url", Some(&asked.query)), ("match", Some("prefix"))])) { "look up captures" } "." }
             }
-            p { "All words must match in the same page. Try fewer or different words." }
+            p { "No page has enough of these words. Try fewer or different words." }
             (attempts::list(asked))
             (syntax())
         },
