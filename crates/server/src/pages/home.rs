@@ -7,8 +7,7 @@ use maud::{Markup, html};
 
 use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult, optional};
-use super::{loads, parts, ranking, upload};
-use crate::identity::SignedIn;
+use super::{hidden, loads, parts, ranking, upload};
 use crate::link;
 use crate::present;
 use format::date::DateTime;
@@ -92,9 +91,7 @@ async fn for_others(context: &Context) -> PageResult {
         section.hero {
             h1 { "Search and read a web archive" }
             (search_box("", true))
-            @if context.authenticator.accepts_tokens() && context.signed_in() == SignedIn::No {
-                p.hint { "Some content is visible only to users who " a href="/sign-in" { "sign in" } "." }
-            }
+            (hidden::sign_in(context))
         }
         div.columns { (most_linked(&top.rows, ArchivedView::of(context))) }
     };
