@@ -15,7 +15,7 @@ pub(crate) fn heading(state: &State, absent: &str) -> String {
     if state.sees_everything() {
         absent.to_owned()
     } else {
-        format!("{absent}, or you may not see it")
+        format!("{absent}, or is hidden from you")
     }
 }
 

@@ -157,7 +157,7 @@ fn content(
                     aside aria-label="Links on this page" { (outlink_list(page, links, view)) }
                 }
             } @else {
-                p.callout { (hidden::heading(context, "The archive has no capture of this URL")) ". It is known from links to it." }
+                p.callout { (hidden::heading(context, "This URL was not captured")) ". It is known from links to it." }
                 (hidden::note(context, &page.url))
                 div.main-column { (inlink_list("Pages that link to it", &page.url, links, view)) }
             }

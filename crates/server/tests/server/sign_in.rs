@@ -126,7 +126,7 @@ fn a_url_that_is_not_found_may_be_hidden() {
     ] {
         for path in [format!("/page?url={url}"), format!("/replay/2014/{url}")] {
             let shown = asked(running.address, &path, header);
-            for part in ["or you may not see it", part] {
+            for part in ["or is hidden from you", part] {
                 assert!(shown.contains(part), "{path} has no {part}: {shown}");
             }
         }
@@ -134,7 +134,7 @@ fn a_url_that_is_not_found_may_be_hidden() {
     place.open_secret();
     for path in [format!("/page?url={absent}"), format!("/replay/2014/{absent}")] {
         let shown = asked(running.address, &path, "");
-        assert!(!shown.contains("or you may not see it"), "{path}: {shown}");
+        assert!(!shown.contains("or is hidden from you"), "{path}: {shown}");
     }
 }
 
