@@ -242,7 +242,7 @@ fn archived(page: &PageBody, view: ArchivedView, frame: &ArchivedFrame) -> Marku
             }
             @if shown {
                 div.small-frame { (frame.show(&page.url, at)) }
-                (frame.note())
+                (frame.note(page))
             }
         }
     }
