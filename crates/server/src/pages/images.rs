@@ -122,7 +122,7 @@ fn content(asked: &ImagesRequest, found: Option<&ImagesBody>, epoch: Option<u64>
 
 fn form(asked: &ImagesRequest) -> Markup {
     html! {
-        form.images-form action="/images" method="get" role="search" {
+        form.images-form action="/images" method="get" role="search" aria-label="Images" {
             label.hidden for="images-query" { "Words about an image" }
             input #images-query type="search" name="q" maxlength="2000" dir="auto" autocomplete="off"
                 value=(present::clean(&asked.query)) placeholder="Words about an image";

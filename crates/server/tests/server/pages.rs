@@ -417,6 +417,15 @@ async fn words_are_those_of_the_web() {
     assert!(prompt.contains("Pages with all words come first"), "{prompt}");
 }
 
+#[tokio::test]
+async fn two_search_forms_on_a_page_have_names() {
+    let page = get(&router(sample), "/images").await.body;
+    for name in ["Pages", "Images"] {
+        let form = format!("role=\"search\" aria-label=\"{name}\"");
+        assert!(page.contains(&form), "{page}");
+    }
+}
+
 /// A URL that is only linked to has no text, so its details are in the main column.
 #[tokio::test]
 async fn a_url_that_is_only_linked_to_has_no_empty_column() {
