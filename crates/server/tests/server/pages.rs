@@ -318,7 +318,7 @@ async fn results_say_which_version_they_are_and_lead_to_it() {
         "all 2 results of this site",
         "2 results with the same content",
         "href=\"/search?q=example+like%3A0123456789abcdef\">3 similar<",
-        ", 2 shown",
+        ", 2 after grouping",
         "<span>2014</span><span class=\"amount\">2 of 5</span>",
         "class=\"column few\"",
         "/search?q=example&amp;sort=newest",
@@ -404,6 +404,14 @@ async fn matches_are_shown_in_context_by_page() {
     }
     assert_eq!(body.matches("class=\"concordance\"").count(), 2, "{body}");
     assert_eq!(body.matches("<mark>").count(), 3, "{body}");
+}
+
+/// Regression: the sixth query was dropped without a word.
+#[tokio::test]
+async fn queries_that_trends_leave_out_are_named() {
+    let page = get(&router(sample), "/trends?q=a&q=b&q=c&q=d&q=e&q=f").await.body;
+    let note = "<bdi>f</bdi>: left out, because at most 5 queries are compared";
+    assert!(page.contains(note), "{page}");
 }
 
 /// Regression: the pages said "200 found" of responses, and "Words are all to be found".

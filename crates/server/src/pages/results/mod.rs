@@ -397,7 +397,7 @@ fn summary(asked: &SearchRequest, found: &SearchBody) -> Markup {
             ", " (present::count(asked.before + 1)) " to " (present::count(shown))
         }
         @if found.summary.shown_total < found.summary.total {
-            span.soft { ", " (present::count(found.summary.shown_total)) " shown" }
+            span.soft { ", " (present::count(found.summary.shown_total)) " after grouping" }
         }
         // Never "0 ms", which reads as if nothing had been searched.
         span.soft { " \u{b7} " (format!("{:.0}", found.summary.took_ms.max(1.0))) " ms" }

@@ -234,7 +234,7 @@ fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Co
     let body = &answer.body;
     let mut found = counted(body.summary.total, "result", "results");
     if body.summary.shown_total < body.summary.total {
-        found.push_str(&format!(", {} shown,", count(body.summary.shown_total)));
+        found.push_str(&format!(", {} after grouping,", count(body.summary.shown_total)));
     }
     head(
         answer.epoch,
