@@ -132,7 +132,7 @@ fn content(
                 ("Pages", html! { (present::count(status.pages)) }),
                 ("Captures", html! { (present::count(status.captures)) }),
                 ("Links", html! { (present::count(status.links)) }),
-                ("Domains", html! { (present::count(status.domains)) }),
+                ("Known domains", html! { (present::count(status.domains)) }),
             ]))
             div.columns {
                 (most_linked(top, view))
