@@ -52,7 +52,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "pip install 'weft-archive",
         "needs a package index; python/tests install the wheel",
     ),
-    ("jupyter lab", "never ends; python/tests run the cells"),
+    ("jupyter lab", "never ends"),
     (
         "weft load cc:",
         "needs Common Crawl; the tests `common_crawl` run it",
