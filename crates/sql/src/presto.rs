@@ -77,6 +77,9 @@ fn replacement(function: &Function) -> Option<Expr> {
             };
             return Some(first_match(text, pattern, group.parse().ok()?));
         }
+        ("year" | "month" | "day", [time]) => {
+            return Some(call("date_part", vec![text(&name), time.clone()]));
+        }
         ("contains", [list, _]) if is_list(list) => "array_has",
         ("reverse", [list]) if is_list(list) => "array_reverse",
         ("filter", [_, Expr::Lambda(_)]) => "array_filter",
@@ -363,6 +366,10 @@ mod tests {
             (
                 "SELECT transform(filter(split(a, '/'), x -> x <> ''), x -> upper(x))",
                 "SELECT array_transform(array_filter(string_to_array(a, '/'), x -> x <> ''), x -> upper(x))",
+            ),
+            (
+                "SELECT year(a), Month(b), day(c), year",
+                "SELECT date_part('year', a), date_part('month', b), date_part('day', c), year",
             ),
             ("SELECT levenshtein_distance(a, b)", "SELECT levenshtein(a, b)"),
             (

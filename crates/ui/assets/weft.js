@@ -303,10 +303,12 @@
   const upload = document.querySelector("form[data-upload]");
   if (upload) {
     const chosen = upload.querySelector("input[type=file]");
+    const uploads = document.createElement("div");
+    uploads.className = "uploads";
+    uploads.setAttribute("role", "status");
     const rows = document.createElement("ul");
-    rows.className = "uploads";
-    rows.setAttribute("role", "status");
-    upload.after(rows);
+    uploads.append(rows);
+    upload.after(uploads);
     upload.hidden = false;
     const reason = (request) => {
       try {

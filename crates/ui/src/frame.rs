@@ -235,7 +235,7 @@ impl Frame<'_> {
 /// Returns the search form; `large` on the home page.
 pub fn search_box(query: &str, large: bool) -> Markup {
     html! {
-        form.search.large[large] role="search" action="/search" method="get" {
+        form.search.large[large] role="search" aria-label="Pages" action="/search" method="get" {
             label.hidden for="q" { "Search the archive" }
             input #q type="search" name="q" value=(clean(query)) placeholder="Search the archive"
                 autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="2000" dir="auto"

@@ -9,7 +9,7 @@ use crate::text::{clean, cut};
 pub const SERIES_MAX: usize = 5;
 
 /// Width of a value between gaps.
-const DOT: f64 = 8.0;
+const DOT: f64 = 16.0;
 
 /// Maximum length of a name in the legend, in characters.
 const NAME_CHARS_MAX: usize = 60;
@@ -116,16 +116,16 @@ mod tests {
     fn lines_go_from_edge_to_edge_with_gaps() {
         let values = [Some(0.0), Some(10.0), Some(5.0)];
         assert_eq!(path(&values, 10.0), "M0.0 79.0L300.0 0.0L600.0 39.5");
-        assert_eq!(path(&[Some(10.0)], 10.0), "M0.0 0.0h8");
+        assert_eq!(path(&[Some(10.0)], 10.0), "M0.0 0.0h16");
         let values = [Some(10.0), None, None, Some(0.0), Some(10.0)];
-        assert_eq!(path(&values, 10.0), "M0.0 0.0h8M450.0 79.0L600.0 0.0");
+        assert_eq!(path(&values, 10.0), "M0.0 0.0h16M450.0 79.0L600.0 0.0");
         assert_eq!(path(&[None], 1.0), "");
     }
 
     #[test]
     fn uncertain_values_are_not_joined() {
         let values = [Some(10.0), Some(0.0), None];
-        assert_eq!(dashes(&values, 10.0), "M0.0 0.0h8M296.0 79.0h8");
+        assert_eq!(dashes(&values, 10.0), "M0.0 0.0h16M292.0 79.0h16");
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub fn columns(name: &str, shares: &[Share]) -> Markup {
         figure.chart {
             figcaption { span.name { (clean(name)) } }
             (plot(&label, top, number, &drawing, &ends))
-            @if shares.iter().any(Share::is_of_few) { p.soft { "Outlines: shares of fewer than " (FEW) "." } }
+            @if shares.iter().any(Share::is_of_few) { p.soft { "Years with fewer than " (FEW) " documents are drawn as outlines." } }
             @if shares.len() > OPEN_YEARS {
                 details { summary { "Figures of each year" } (figures(shares)) }
             } @else {
@@ -99,7 +99,7 @@ mod tests {
             "<rect class=\"column\"",
             "<span class=\"amount\">1 of 2</span>",
             "<span class=\"amount\">500 of 1,000</span>",
-            "shares of fewer than 30",
+            "fewer than 30 documents",
         ] {
             assert!(html.contains(part), "{part} is not in {html}");
         }

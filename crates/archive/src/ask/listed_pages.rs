@@ -107,7 +107,7 @@ fn packages(
         let Some((location, member)) = inputs::package_of(&entry.location) else {
             continue;
         };
-        let name = name_of_package(&entry, &member);
+        let name = name_of_package(&entry, &location, &member);
         let place = (name, location.clone());
         if question
             .input
@@ -134,10 +134,12 @@ fn packages(
     Ok(packages)
 }
 
-fn name_of_package(entry: &LedgerRow, member: &str) -> String {
+/// Returns the name of the package that an input is a member of. An input that was loaded before
+/// under another name keeps that name, so the package is named by the last part of its location.
+fn name_of_package(entry: &LedgerRow, location: &str, member: &str) -> String {
     let end = format!("#{}", name_text(member.as_bytes()));
     let name = entry.input.strip_suffix(&end);
-    name.unwrap_or(&entry.input).to_owned()
+    name.unwrap_or_else(|| base_name(location)).to_owned()
 }
 
 fn is_asked_for(entry: &LedgerRow, (name, location): &(String, String), input: &str) -> bool {
@@ -314,6 +316,27 @@ impl Reading<'_> {
                 };
                 self.visible.sees(capture) && self.visible.filter().is_visible(&then)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: such a package was listed as `etig.warc.gz`, which has no list of pages.
+    #[test]
+    fn a_package_whose_content_has_another_name_is_named_by_its_file() {
+        for (input, expected) in [
+            ("crawls/etig.wacz#archive/etig.warc.gz", "crawls/etig.wacz"),
+            ("crawls/etig.warc.gz", "etig.wacz"),
+        ] {
+            let entry = LedgerRow {
+                input: input.into(),
+                ..LedgerRow::default()
+            };
+            let name = name_of_package(&entry, "/data/etig.wacz", "archive/etig.warc.gz");
+            assert_eq!(name, expected);
         }
     }
 }

@@ -86,7 +86,8 @@ fn add_capture(context: &Context, result: &mut ExtractedChunk, mut capture: Capt
         context.job.counters.documents.add(1);
     }
     if let Some(defect) = capture.document_defect.take() {
-        tracing::warn!(
+        // A load reports it with its defects.
+        tracing::debug!(
             url = capture.url,
             reason = defect.reason,
             detail = defect.detail,

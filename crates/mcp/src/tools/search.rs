@@ -19,8 +19,8 @@ pub(super) const TOOL: Tool = Tool {
             name: "query",
             kind: Kind::Text,
             is_required: true,
-            description: "Words (all must match), \"a phrase\", -word, a OR b, archiv*, and title: url: \
-                site:example.org type: lang: year: collection:. from:2011 and to:2013 find versions captured \
+            description: "Words (pages with all come first), \"a phrase\", -word, a OR b, archiv*, and title: \
+                url: site:example.org type: lang: year: collection:. from:2011 and to:2013 find versions captured \
                 in that time",
         },
         Parameter {

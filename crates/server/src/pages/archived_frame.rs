@@ -1,7 +1,7 @@
 //! The frame that shows a capture on the page of its URL: the replayed page if the server has
 //! replay, otherwise the record alone in the sandbox.
 
-use archive::question::CdxRow;
+use archive::question::{CdxRow, PageBody};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use maud::{Markup, html};
@@ -10,9 +10,9 @@ use url::Url;
 
 use super::archived::ArchivedView;
 use super::html::Html;
-use super::parts;
+use super::{attachments, parts};
 use crate::failure::Failure;
-use crate::link::At;
+use crate::link::{self, At};
 use crate::replay::{HIDDEN_IN_REPLAY, is_shown, preview};
 use crate::replay_origin::ReplayOrigin;
 use crate::state::State;
@@ -81,12 +81,22 @@ impl ArchivedFrame {
         }
     }
 
-    /// Says what a reader does not see in the frame.
-    pub(super) fn note(&self) -> Markup {
-        html! {
-            @if !self.is_replayed() {
+    /// Says what a reader does not see in the frame. A replayed page whose script was not captured
+    /// is empty, so the note leads to its missing parts and to the crawler's picture of it.
+    pub(super) fn note(&self, page: &PageBody) -> Markup {
+        match self {
+            ArchivedFrame::Replayed { address, .. } => html! {
+                p.soft {
+                    "If the frame is empty or incomplete: "
+                    a data-in-place=".whole" href=(link::replay_check(&address.url, &address.time)) { "Check completeness" }
+                    @if let Some(picture) = attachments::screenshot(page, &address.time) {
+                        " \u{b7} " a href=(picture) target="_blank" rel="noopener" { "Screenshot by the crawler" }
+                    }
+                }
+            },
+            ArchivedFrame::RecordAlone | ArchivedFrame::HiddenInReplay => html! {
                 p.soft { "The frame shows the record alone: without scripts, and without images and styles from other records." }
-            }
+            },
         }
     }
 

@@ -34,6 +34,23 @@ pub(super) fn section(page: &PageBody) -> Markup {
     }
 }
 
+/// Returns the address of the screenshot of a page nearest to a time (digits), if it has one.
+pub(super) fn screenshot(page: &PageBody, time: &str) -> Option<String> {
+    let away_ms = |row: &&AttachmentRow| {
+        let taken_ms = format::date::ms_of_digits(&row.capture.timestamp);
+        taken_ms.abs_diff(format::date::ms_of_digits(time))
+    };
+    let shown = page.attachments.iter().filter(|row| {
+        let is_screenshot = matches!(
+            row.kind,
+            AttachmentKind::View | AttachmentKind::FullPage | AttachmentKind::Screenshot
+        );
+        is_screenshot && picture_address(&page.url, &row.capture).is_some()
+    });
+    let nearest = shown.min_by_key(away_ms)?;
+    picture_address(&page.url, &nearest.capture)
+}
+
 /// Returns a link to the newest document that tells how the page was captured, if there is one.
 fn provenance(page: &PageBody) -> Markup {
     let mut documents = page
@@ -140,6 +157,30 @@ mod tests {
         check(AttachmentKind::Thumbnail, "image/tiff", false, false);
         check(AttachmentKind::FullPage, "image/png", false, true);
         check(AttachmentKind::Text, "text/plain", false, true);
+    }
+
+    #[test]
+    fn the_screenshot_nearest_in_time_is_chosen() {
+        let taken = |kind, time: &str, offset| {
+            let mut row = attachment(kind, "image/png");
+            row.capture.timestamp = time.into();
+            row.capture.offset = offset;
+            row
+        };
+        let page = PageBody {
+            url: "http://a/".into(),
+            attachments: vec![
+                taken(AttachmentKind::FullPage, "20160101000000", 1),
+                taken(AttachmentKind::View, "20140101000000", 2),
+                taken(AttachmentKind::Text, "20150101000000", 3),
+            ],
+            ..PageBody::default()
+        };
+        for (time, offset) in [("20150301000000", 1), ("20141201000000", 2)] {
+            let found = screenshot(&page, time).unwrap_or_default();
+            assert!(found.contains(&format!("capture={offset}%2Cx.warc")), "{found}");
+        }
+        assert_eq!(screenshot(&PageBody::default(), "20140101000000"), None);
     }
 
     #[test]

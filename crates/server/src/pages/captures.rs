@@ -325,8 +325,8 @@ fn order_words(form: &Form) -> &'static str {
     match (form.match_type, form.oldest_first) {
         (MatchType::Exact, false) => "Newest first.",
         (MatchType::Exact, true) => "Oldest first.",
-        (_, false) => "By URL in descending order, the newest capture of each URL first.",
-        (_, true) => "By URL, the oldest capture of each URL first.",
+        (_, false) => "URLs from Z to A, the newest capture of each first.",
+        (_, true) => "URLs from A to Z, the oldest capture of each first.",
     }
 }
 

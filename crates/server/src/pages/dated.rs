@@ -206,7 +206,7 @@ fn archived(page: &PageBody, capture: &CdxRow, view: ArchivedView, frame: &Archi
         (frame.notice())
         @if shown {
             (frame.show(&capture.url, at))
-            (frame.note())
+            (frame.note(page))
         } @else if (300..400).contains(&capture.status) {
             p.callout { "This capture is a redirect to another URL." }
         } @else {

@@ -51,7 +51,12 @@ fn content(url: &str, diff: &DiffBody, view: ArchivedView) -> Markup {
         @if diff.words_gone == 0 && diff.words_new == 0 {
             p.soft { "The words are the same; other differences (markup, images, scripts) are not shown here." }
         }
-        p.changes dir="auto" { @for part in &diff.parts { (stretch(part)) } }
+        p.changes dir="auto" {
+            @for (place, part) in diff.parts.iter().enumerate() {
+                @if place > 0 && replaces(&diff.parts[place - 1], part) { " " }
+                (stretch(part))
+            }
+        }
     }
 }
 
@@ -66,6 +71,12 @@ fn version(url: &str, version: &DiffVersion, view: ArchivedView) -> Markup {
     }
 }
 
+/// Returns whether a part was added in place of the one before it. A space separates such parts,
+/// because the space after a changed word may belong to the unchanged text.
+fn replaces(before: &DiffPart, part: &DiffPart) -> bool {
+    (before.change, part.change) == (DiffChange::Gone, DiffChange::New)
+}
+
 /// Shows a part of the text. It is archived, so it is always shown as text.
 fn stretch(part: &DiffPart) -> Markup {
     let text = parts::text(&part.text);
@@ -75,5 +86,31 @@ fn stretch(part: &DiffPart) -> Markup {
             DiffChange::Gone => del { (text) },
             DiffChange::New => ins { (text) },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: a removed and an added word were shown as one word.
+    #[test]
+    fn a_replaced_word_is_separate_from_the_new_one() {
+        let part = |change, text: &str| DiffPart {
+            change,
+            text: text.into(),
+        };
+        let diff = DiffBody {
+            parts: vec![
+                part(DiffChange::Same, "an "),
+                part(DiffChange::Gone, "old"),
+                part(DiffChange::New, "new"),
+                part(DiffChange::Same, " word"),
+            ],
+            ..DiffBody::default()
+        };
+        let shown = content("http://a.org/", &diff, ArchivedView::Sandbox).into_string();
+        let expected = "<bdi>an </bdi><del><bdi>old</bdi></del> <ins><bdi>new</bdi></ins><bdi> word</bdi>";
+        assert!(shown.contains(expected), "{shown}");
     }
 }

@@ -7,8 +7,7 @@ use maud::{Markup, html};
 
 use super::archived::ArchivedView;
 use super::html::{Context, Html, PageResult, optional};
-use super::{loads, parts, ranking, upload};
-use crate::identity::SignedIn;
+use super::{hidden, loads, parts, ranking, upload};
 use crate::link;
 use crate::present;
 use format::date::DateTime;
@@ -92,9 +91,7 @@ async fn for_others(context: &Context) -> PageResult {
         section.hero {
             h1 { "Search and read a web archive" }
             (search_box("", true))
-            @if context.authenticator.accepts_tokens() && context.signed_in() == SignedIn::No {
-                p.hint { "Some content is visible only to users who " a href="/sign-in" { "sign in" } "." }
-            }
+            (hidden::sign_in(context))
         }
         div.columns { (most_linked(&top.rows, ArchivedView::of(context))) }
     };
@@ -135,7 +132,7 @@ fn content(
                 ("Pages", html! { (present::count(status.pages)) }),
                 ("Captures", html! { (present::count(status.captures)) }),
                 ("Links", html! { (present::count(status.links)) }),
-                ("Domains", html! { (present::count(status.domains)) }),
+                ("Known domains", html! { (present::count(status.domains)) }),
             ]))
             div.columns {
                 (most_linked(top, view))
@@ -178,7 +175,7 @@ fn headline(status: &StatusBody) -> String {
 fn hints(status: &StatusBody) -> Markup {
     html! {
         p.hint {
-            "All words must match; " code { "\"a phrase\"" } ", " code { "-without" } ", "
+            "Pages with all words come first; " code { "\"a phrase\"" } ", " code { "-without" } ", "
             code { "site:example.org" } ", " code { "year:2014" } " and other filters narrow the search. "
             @if let (Some(first), Some(last)) = (&status.fetch_time_first, &status.fetch_time_last)
                 && possible(&status.fetch_time_first).is_some() && possible(&status.fetch_time_last).is_some() {

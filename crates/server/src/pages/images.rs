@@ -122,7 +122,7 @@ fn content(asked: &ImagesRequest, found: Option<&ImagesBody>, epoch: Option<u64>
 
 fn form(asked: &ImagesRequest) -> Markup {
     html! {
-        form.images-form action="/images" method="get" role="search" {
+        form.images-form action="/images" method="get" role="search" aria-label="Images" {
             label.hidden for="images-query" { "Words about an image" }
             input #images-query type="search" name="q" maxlength="2000" dir="auto" autocomplete="off"
                 value=(present::clean(&asked.query)) placeholder="Words about an image";
@@ -157,13 +157,20 @@ fn results(asked: &ImagesRequest, found: &ImagesBody, epoch: Option<u64>) -> Mar
         @if found.hits.is_empty() {
             (parts::nothing("No images", html! { p { "No image of a current page is described by these words. Other words, or fewer, may find some." } }))
         } @else {
-            ol.images { @for hit in &found.hits { li { (image(hit)) } } }
+            ol.images { @for hit in captured_first(&found.hits) { li { (image(hit)) } } }
             (parts::pager(
                 asked.after.as_ref().map(|_| asked.link(None, asked.every_page)),
                 next.map(|next| asked.link(Some(next), asked.every_page)),
             ))
         }
     }
+}
+
+/// Returns the images of one page of results. Those without a file have nothing to see, so they
+/// follow the others.
+fn captured_first(hits: &[ImageHit]) -> impl Iterator<Item = &ImageHit> {
+    let (captured, absent): (Vec<_>, Vec<_>) = hits.iter().partition(|hit| hit.capture.is_some());
+    captured.into_iter().chain(absent)
 }
 
 fn image(hit: &ImageHit) -> Markup {
@@ -234,4 +241,29 @@ fn facts(hit: &ImageHit) -> Vec<Markup> {
         }
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::question::ImageCapture;
+
+    use super::*;
+
+    #[test]
+    fn images_with_a_file_come_first_in_their_order() {
+        let hit = |url: &str, capture: Option<ImageCapture>| ImageHit {
+            url: url.into(),
+            capture,
+            ..ImageHit::default()
+        };
+        let captured = || Some(ImageCapture::default());
+        let hits = [
+            hit("a", None),
+            hit("b", captured()),
+            hit("c", None),
+            hit("d", captured()),
+        ];
+        let order: Vec<&str> = captured_first(&hits).map(|hit| hit.url.as_str()).collect();
+        assert_eq!(order, ["b", "d", "a", "c"]);
+    }
 }

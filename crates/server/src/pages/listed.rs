@@ -71,16 +71,16 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
 }
 
 fn form(question: &ListedPages) -> Markup {
-    let field = |id: &'static str, name: &str, value: &Option<String>| {
+    let field = |id: &'static str, name: &str, hint: &str, value: &Option<String>| {
         let value = value.as_deref().map(present::clean).unwrap_or_default();
         html! {
-            div.short { label for=(id) { (name) } input id=(id) name=(id) value=(value) placeholder="all" maxlength="500" autocomplete="off"; }
+            div.short { label for=(id) { (name) } input id=(id) name=(id) value=(value) placeholder=(hint) maxlength="500" autocomplete="off"; }
         }
     };
     html! {
         form.fields action="/pages" method="get" {
-            (field("input", "Package", &question.input))
-            (field("collection", "Collection", &question.collection))
+            (field("input", "Package", "all, or a file name", &question.input))
+            (field("collection", "Collection", "all, or a name", &question.collection))
             button type="submit" { "Show" }
         }
     }
@@ -120,12 +120,18 @@ fn table(rows: &[ListedPageRow], view: ArchivedView) -> Markup {
 }
 
 fn page(row: &ListedPageRow) -> Markup {
+    // Some programs write the URL as the title.
+    let title = if row.title == row.url {
+        ""
+    } else {
+        row.title.as_str()
+    };
     html! {
         @match &row.capture {
-            Some(capture) => (parts::dated_link(&row.url, &capture.fetch_time, &row.title)),
-            None => (parts::page_link(&row.url, &row.title)),
+            Some(capture) => (parts::dated_link(&row.url, &capture.fetch_time, title)),
+            None => (parts::page_link(&row.url, title)),
         }
-        @if !row.title.trim().is_empty() { " " span.where { (parts::url_text(&row.url)) } }
+        @if !title.trim().is_empty() { " " span.where { (parts::url_text(&row.url)) } }
         @if row.seed { " " span.badge.plain { "seed" } }
     }
 }
@@ -145,5 +151,35 @@ fn captured(row: &ListedPageRow, view: ArchivedView) -> Markup {
 }
 
 fn list(row: &ListedPageRow) -> Markup {
-    html! { (parts::text(&row.package)) " " span.soft { (parts::text(&row.list)) } }
+    let only = link::with("/pages", &[("input", Some(&row.package))]);
+    html! { a href=(only) { (parts::text(&row.package)) } " " span.soft { (parts::text(&row.list)) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_that_is_also_the_title_is_shown_once() {
+        for (title, times) in [("http://a.org/", 1), ("", 1), ("A", 2)] {
+            let row = ListedPageRow {
+                url: "http://a.org/".into(),
+                title: title.into(),
+                ..ListedPageRow::default()
+            };
+            let shown = page(&row).into_string();
+            let seen = shown.matches("http://a.org/").count() + shown.matches(">A<").count();
+            assert_eq!(seen, times, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_package_leads_to_its_pages() {
+        let row = ListedPageRow {
+            package: "crawls/a.wacz".into(),
+            ..ListedPageRow::default()
+        };
+        let shown = list(&row).into_string();
+        assert!(shown.contains("href=\"/pages?input=crawls%2Fa.wacz\""), "{shown}");
+    }
 }

@@ -153,7 +153,7 @@ fn live_part(all: &[JobBody]) -> Markup {
         jobs.into_iter().partition(|job| urgency(job) == Urgency::Ended);
     html! {
         @if all.is_empty() {
-            p.soft { "No loads yet. On the archive's machine, run: " code { "weft load INPUT\u{2026}" } }
+            p.soft { "No loads. To load files, run on the archive's machine: " code { "weft load INPUT\u{2026}" } }
         }
         @for job in active { (self::job(job, all)) }
         @for job in ended.into_iter().take(FINISHED) { (self::job(job, all)) }

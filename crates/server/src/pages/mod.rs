@@ -21,6 +21,7 @@ mod events;
 pub(crate) mod failure;
 mod files;
 mod graph;
+pub(crate) mod hidden;
 mod home;
 mod html;
 mod images;

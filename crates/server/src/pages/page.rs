@@ -13,7 +13,7 @@ use super::archived::ArchivedView;
 use super::archived_frame::ArchivedFrame;
 use super::html::{Context, Html, PageFailure, optional};
 use super::linking::Linking;
-use super::{attachments, calendar, dated, embed, linking, links, parts, text};
+use super::{attachments, calendar, dated, embed, hidden, linking, links, parts, text};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::state::State;
@@ -99,7 +99,7 @@ pub(super) async fn show(context: Context, asked: HeaderMap, query: Query) -> Re
         Some(dated) => dated::content(&page, dated, at.as_deref(), view, &frame, &embed),
         None => {
             let links = PageLinks::of(&page, optional(inlinks), optional(outlinks));
-            content(&page, &links, view, &frame, &embed)
+            content(&context, &page, &links, &frame, &embed)
         }
     };
     Ok(frame.answer(Html::ok(layout.around(content))))
@@ -115,10 +115,11 @@ fn unknown(context: &State, url: &str) -> Html {
         epoch: None,
     };
     let content = parts::only(
-        "This URL is not in the archive",
+        &hidden::heading(context, "This URL is not in the archive"),
         html! {
             p { (parts::url_text(url)) }
-            p { "The archive has no capture of it, and no captured page links to it." }
+            @if context.sees_everything() { p { "The archive has no capture of it, and no captured page links to it." } }
+            (hidden::note(context, url))
             p {
                 a.button href=(link::with("/captures", &[("url", Some(url)), ("match", Some("host"))])) { "Captures of this host" }
                 " " a.button.quiet href=(link::search(url)) { "Search for it" }
@@ -132,12 +133,13 @@ fn unknown(context: &State, url: &str) -> Html {
 }
 
 fn content(
+    context: &State,
     page: &PageBody,
     links: &PageLinks,
-    view: ArchivedView,
     frame: &ArchivedFrame,
     embed: &Markup,
 ) -> Markup {
+    let view = ArchivedView::of(context);
     html! {
         article.page {
             (head(page))
@@ -155,7 +157,8 @@ fn content(
                     aside aria-label="Links on this page" { (outlink_list(page, links, view)) }
                 }
             } @else {
-                p.callout { "The archive has no capture of this URL. It is known only from links to it." }
+                p.callout { (hidden::heading(context, "This URL was not captured")) ". It is known from links to it." }
+                (hidden::note(context, &page.url))
                 div.main-column { (inlink_list("Pages that link to it", &page.url, links, view)) }
             }
         }
@@ -239,7 +242,7 @@ fn archived(page: &PageBody, view: ArchivedView, frame: &ArchivedFrame) -> Marku
             }
             @if shown {
                 div.small-frame { (frame.show(&page.url, at)) }
-                (frame.note())
+                (frame.note(page))
             }
         }
     }

@@ -15,11 +15,8 @@ use crate::query::Query;
 use crate::{link, present};
 
 pub(super) async fn show(context: Context, query: Query) -> PageResult {
-    let queries: Vec<String> = query
-        .all("q")
-        .take(TREND_QUERIES_MAX)
-        .map(str::to_owned)
-        .collect();
+    let mut queries: Vec<String> = query.all("q").map(str::to_owned).collect();
+    let left_out = queries.split_off(queries.len().min(TREND_QUERIES_MAX));
     let (epoch, rows) = if queries.is_empty() {
         (None, Vec::new())
     } else {
@@ -37,14 +34,17 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
         query: queries.first().map_or("", String::as_str),
         epoch,
     };
-    Ok(Html::ok(frame.around(content(&queries, &rows))))
+    Ok(Html::ok(frame.around(content(&queries, &left_out, &rows))))
 }
 
-fn content(queries: &[String], rows: &[TrendRow]) -> Markup {
+fn content(queries: &[String], left_out: &[String], rows: &[TrendRow]) -> Markup {
     html! {
         h1 { "Trends by year" }
         p { "Matches per 1,000 versions of pages, by the year of their last capture. Shares are shown so that years with many captures do not dominate." }
         (form(queries))
+        @if !left_out.is_empty() {
+            ul.notes { @for query in left_out { li { (parts::text(query)) ": left out, because at most " (TREND_QUERIES_MAX) " queries are compared." } } }
+        }
         @if queries.is_empty() { p.soft { "Enter one query or several, such as " code { "library" } " and " code { "museum" } ", to compare how often pages match them." } }
         @for row in rows {
             @if !row.notes.is_empty() {

@@ -13,7 +13,7 @@ use url::Url;
 use super::{find, frame, port};
 use crate::failure::Failure;
 use crate::link::{self, At};
-use crate::pages::{Html, PageFailure, calendar, parts};
+use crate::pages::{Html, PageFailure, calendar, hidden, parts};
 use crate::present;
 use crate::query::Query;
 use crate::replay_origin::SiteAddress;
@@ -43,7 +43,7 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
     };
     let found = find::nearest(&state.archive, &address.url, &address.time).await?;
     if !find::is_shown(&state, &found.capture).await? {
-        return Ok(hidden(&state, &found.capture).into_response());
+        return Ok(hidden_in_replay(&state, &found.capture).into_response());
     }
     let calendar = Calendar {
         url: address.url.clone(),
@@ -209,7 +209,7 @@ fn neighbours(calendar: &CalendarBody, url: &str) -> Markup {
 }
 
 /// Shows that the replay origin does not show a capture, and where the client can see it.
-fn hidden(state: &State, capture: &CdxRow) -> Html {
+fn hidden_in_replay(state: &State, capture: &CdxRow) -> Html {
     let at = At::exactly(capture);
     let frame = Frame {
         title: "Not shown in replay",
@@ -250,9 +250,10 @@ fn not_captured(state: &State, address: &Address) -> Html {
     };
     let near = |kind| link::with("/captures", &[("url", Some(url)), ("match", Some(kind))]);
     let content = parts::only(
-        "This URL was not captured",
+        &hidden::heading(state, "This URL was not captured"),
         html! {
             p { (parts::url_text(url)) }
+            (hidden::note(state, url))
             p {
                 a.button href=(near("prefix")) { "Captures of URLs with this prefix" }
                 " " a.button.quiet href=(near("host")) { "Captures of this host" }

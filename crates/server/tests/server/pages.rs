@@ -174,6 +174,7 @@ async fn an_empty_archive_says_what_to_do_next() {
         ("/", 200, "This archive is empty"),
         ("/", 200, "weft load crawl.warc.gz crawl.wacz"),
         ("/search?q=x", 200, "No results"),
+        ("/search?q=x+y", 200, "No page has enough of these words"),
         ("/search?q=x+y", 200, "href=\"/search?q=x+OR+y\""),
         ("/search?q=x", 200, "href=\"/search?q=x&amp;all_versions=1\""),
         ("/search?q=example.org", 200, "Is it a URL?"),
@@ -317,7 +318,7 @@ async fn results_say_which_version_they_are_and_lead_to_it() {
         "all 2 results of this site",
         "2 results with the same content",
         "href=\"/search?q=example+like%3A0123456789abcdef\">3 similar<",
-        ", 2 shown",
+        ", 2 after grouping",
         "<span>2014</span><span class=\"amount\">2 of 5</span>",
         "class=\"column few\"",
         "/search?q=example&amp;sort=newest",
@@ -405,6 +406,14 @@ async fn matches_are_shown_in_context_by_page() {
     assert_eq!(body.matches("<mark>").count(), 3, "{body}");
 }
 
+/// Regression: the sixth query was dropped without a word.
+#[tokio::test]
+async fn queries_that_trends_leave_out_are_named() {
+    let page = get(&router(sample), "/trends?q=a&q=b&q=c&q=d&q=e&q=f").await.body;
+    let note = "<bdi>f</bdi>: left out, because at most 5 queries are compared";
+    assert!(page.contains(note), "{page}");
+}
+
 /// Regression: the pages said "200 found" of responses, and "Words are all to be found".
 #[tokio::test]
 async fn words_are_those_of_the_web() {
@@ -413,7 +422,16 @@ async fn words_are_those_of_the_web() {
         .body;
     assert!(page.contains("200 OK") && !page.contains("found"), "{page}");
     let prompt = get(&router(sample), "/search").await.body;
-    assert!(prompt.contains("All words must match"), "{prompt}");
+    assert!(prompt.contains("Pages with all words come first"), "{prompt}");
+}
+
+#[tokio::test]
+async fn two_search_forms_on_a_page_have_names() {
+    let page = get(&router(sample), "/images").await.body;
+    for name in ["Pages", "Images"] {
+        let form = format!("role=\"search\" aria-label=\"{name}\"");
+        assert!(page.contains(&form), "{page}");
+    }
 }
 
 /// A URL that is only linked to has no text, so its details are in the main column.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use access::Groups;
+use access::{Groups, TokenHolder};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -102,6 +102,39 @@ fn a_page_that_only_the_reader_may_see_is_not_replayed_and_says_so() {
         let shown = asked(running.address, &path, header);
         assert!(shown.contains(part), "{path} has no {part}: {shown}");
         assert_eq!(shown.contains(partly), part == partly, "{path}: {shown}");
+    }
+}
+
+/// Regression: a page that rules hide was called "not captured", and administrators were not told
+/// where to find the rule.
+#[test]
+fn a_url_that_is_not_found_may_be_hidden() {
+    let (place, _, _) = scene();
+    let admin = TokenHolder {
+        groups: Groups::public(),
+        is_admin: true,
+    };
+    let token = place.tokens().issue_for("operator", admin, None).unwrap();
+    let admin = format!("Authorization: Bearer {token}\r\n");
+    let running = with_replay_origin(&place);
+    let rule = "href=\"/rights?url=http%3A%2F%2Fsecret.org%2Fpage&amp;as=admin#who\"";
+    let absent = "http://secret.org/absent";
+    for (url, header, part) in [
+        (SECRET, &*admin, rule),
+        (SECRET, "", "href=\"/sign-in\""),
+        (absent, "", "href=\"/sign-in\""),
+    ] {
+        for path in [format!("/page?url={url}"), format!("/replay/2014/{url}")] {
+            let shown = asked(running.address, &path, header);
+            for part in ["or is hidden from you", part] {
+                assert!(shown.contains(part), "{path} has no {part}: {shown}");
+            }
+        }
+    }
+    place.open_secret();
+    for path in [format!("/page?url={absent}"), format!("/replay/2014/{absent}")] {
+        let shown = asked(running.address, &path, "");
+        assert!(!shown.contains("or is hidden from you"), "{path}: {shown}");
     }
 }
 

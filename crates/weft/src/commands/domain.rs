@@ -128,12 +128,14 @@ fn print(domain: &DomainBody, context: &mut Context) -> anyhow::Result<()> {
             table.row([count(row.links), row.domain.clone()]);
         }
         table.print(out)?;
-        if !domain.linking_domains_complete {
-            let note = "(at most 50 domains, counted from the in-links of the URLs above; all links: weft \
-                        graph -o graph.csv)";
-            let note = out.style.dim(note);
-            writeln!(out, "{note}")?;
-        }
+        let note = if domain.linking_domains_complete {
+            "(all domains that link here)"
+        } else {
+            "(at most 50 domains, counted from the in-links of the URLs above; all links: weft \
+             graph -o graph.csv)"
+        };
+        let note = out.style.dim(note);
+        writeln!(out, "{note}")?;
     }
     if (domain.top.len() as u64) < domain.uris {
         let all = format!(

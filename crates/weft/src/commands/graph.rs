@@ -182,7 +182,7 @@ fn print(args: &Args, totals: &GraphTotals, context: &mut Context) -> anyhow::Re
         counted(totals.nodes, one, many),
         counted(totals.edges, "edge", "edges"),
         counted(totals.links, "link", "links"),
-        counted(totals.pages, "page", "pages"),
+        counted(totals.pages, "page or redirect", "pages and redirects"),
         args.output.display()
     )?;
     if totals.epoch_first != totals.epoch_last {

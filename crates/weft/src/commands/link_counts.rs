@@ -105,7 +105,8 @@ fn print(
     epoch: u64,
     context: &mut Context,
 ) -> anyhow::Result<()> {
-    let (links, groups) = (counted(body.links, "link", "links"), count(groups as u64));
+    let links = counted(body.links, "link", "links");
+    let groups = counted(groups as u64, by.name(), &format!("{by}s"));
     let shown = count(body.rows.len() as u64);
     writeln!(
         context.out,

@@ -37,7 +37,7 @@ fn answers_as_people_read_them() {
             "inlinks *.library.example --external --by domain",
             expect![[r#"
             exit code 0
-            2 links by domain, 1 of 1 (epoch 1)
+            2 links by domain, 1 of 1 domain (epoch 1)
             links  external  first                last                 domain
                 2         2  2015-03-01 08:00:00  2015-03-01 08:00:01  museum.example
         "#]],
@@ -46,7 +46,7 @@ fn answers_as_people_read_them() {
             "inlinks *.library.example --by anchor --limit 1",
             expect![[r#"
             exit code 0
-            4 links by anchor, 1 of 4 (epoch 1)
+            4 links by anchor, 1 of 4 anchors (epoch 1)
             links  external  first                last                 anchor
                 1         0  2014-01-26 20:06:25  2014-01-26 20:06:25  Home
             all:  weft inlinks '*.library.example' --by anchor --all
@@ -95,6 +95,7 @@ fn answers_as_people_read_them() {
 
         links  from domain
             2  museum.example
+        (all domains that link here)
     "#]],
         ),
         (

@@ -21,7 +21,7 @@ fn links_between_domains_are_counted() {
         &["graph", "-o", "links.csv"],
         &expect![[r#"
         exit code 0
-        3 domains and 3 edges from 7 links of 4 pages written to links.csv
+        3 domains and 3 edges from 7 links of 4 pages and redirects written to links.csv
     "#]],
     );
     let table = std::fs::read_to_string(place.path("links.csv")).unwrap();

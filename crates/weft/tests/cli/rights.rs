@@ -57,6 +57,7 @@ fn a_rule_holds_for_the_next_question_of_those_it_is_for() {
     assert!(cdx("staff") > 0);
 
     let rules = place.json(&["rights", "ls"]);
+    assert_eq!(rules, place.json(&["rights", "list"]));
     assert_eq!(rules["rules"][0]["domain"], json!("museum.example"), "{rules}");
     assert_eq!(place.run(&["rights", "rm", "2"]).code, Some(1));
     place.good(&["rights", "rm", "1"]);

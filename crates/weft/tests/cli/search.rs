@@ -125,13 +125,13 @@ fn results_are_grouped_and_counted() {
     let place = loaded();
     let text = place.good(&["search", "kestrel", "--per-site", "1"]);
     assert!(
-        text.starts_with("3 results") && text.contains(", 2 shown"),
+        text.starts_with("3 results") && text.contains(", 2 after grouping"),
         "{text}"
     );
     assert!(text.contains("2 results from this site"), "{text}");
     let text = place.good(&["search", "kestrel", "--distinct"]);
     assert!(
-        text.contains(", 2 shown") && text.contains("2 results with this content"),
+        text.contains(", 2 after grouping") && text.contains("2 results with this content"),
         "{text}"
     );
     let text = place.good(&["search", "kestrel", "--all-versions", "--facets"]);

@@ -123,7 +123,7 @@ fn an_input_that_is_still_written_is_verified_up_to_where_it_was_read() {
     let (code, _, verdict) = verify();
     assert_eq!(code, Some(1));
     assert!(
-        verdict.starts_with("the records of 1 of 2 inputs are unknown"),
+        verdict.starts_with("1 of 2 inputs could not be compared"),
         "{verdict}"
     );
 }
@@ -142,16 +142,16 @@ fn inputs_that_are_gone_or_changed_are_named_and_the_others_compared() {
         captures    5 rows, the same
         kinds       5 rows, the same
         index_lines 0 rows, the same
-        pages       not compared: it is derived from all inputs, and the records of some are unknown
-        versions    not compared: it is derived from all inputs, and the records of some are unknown
-        links       not compared: it is derived from all inputs, and the records of some are unknown
-        inlinks     not compared: it is derived from all inputs, and the records of some are unknown
-        uris        not compared: it is derived from all inputs, and the records of some are unknown
-        domains     not compared: it is derived from all inputs, and the records of some are unknown
-        top         not compared: it is derived from all inputs, and the records of some are unknown
-        totals      not compared: it is derived from all inputs, and the records of some are unknown
-        other.warc: the records are unknown: no such file
-        the records of 1 of 2 inputs are unknown (epoch 2)
+        pages       not compared: it is derived from all inputs, and some of them could not be compared
+        versions    not compared: it is derived from all inputs, and some of them could not be compared
+        links       not compared: it is derived from all inputs, and some of them could not be compared
+        inlinks     not compared: it is derived from all inputs, and some of them could not be compared
+        uris        not compared: it is derived from all inputs, and some of them could not be compared
+        domains     not compared: it is derived from all inputs, and some of them could not be compared
+        top         not compared: it is derived from all inputs, and some of them could not be compared
+        totals      not compared: it is derived from all inputs, and some of them could not be compared
+        other.warc: could not be compared: no such file
+        1 of 2 inputs could not be compared (epoch 2)
     "#]]
     .assert_eq(&place.stable(&run.stdout));
     let mut changed = fixture::small_web();

@@ -211,7 +211,7 @@ fn prompt(context: &State) -> Markup {
     frame.around(parts::only(
         "What are you looking for?",
         html! {
-            p { "Enter one or more words in the box above. All words must match. " (newest_only()) }
+            p { "Enter one or more words in the box above. Pages with all words come first. " (newest_only()) }
             (syntax())
         },
     ))
@@ -398,7 +398,7 @@ fn summary(asked: &SearchRequest, found: &SearchBody) -> Markup {
             ", " (present::count(asked.before + 1)) " to " (present::count(shown))
         }
         @if found.summary.shown_total < found.summary.total {
-            span.soft { ", " (present::count(found.summary.shown_total)) " shown" }
+            span.soft { ", " (present::count(found.summary.shown_total)) " after grouping" }
         }
         // Never "0 ms", which reads as if nothing had been searched.
         span.soft { " \u{b7} " (format!("{:.0}", found.summary.took_ms.max(1.0))) " ms" }
@@ -439,7 +439,7 @@ fn no_hits(asked: &SearchRequest) -> Markup {
                 p { "Is it a URL? " a href=(link::page(&asked.query)) { "See its page in the archive" }
                     ", or " a href=(link::with("/captures", &[("url", Some(&asked.query)), ("match", Some("prefix"))])) { "look up captures" } "." }
             }
-            p { "All words must match in the same page. Try fewer or different words." }
+            p { "No page has enough of these words. Try fewer or different words." }
             (attempts::list(asked))
             (syntax())
         },

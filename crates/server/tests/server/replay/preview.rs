@@ -36,6 +36,8 @@ fn the_page_of_a_url_frames_the_replayed_page_and_nothing_else() {
             &[
                 &policy,
                 "sandbox=\"allow-scripts allow-forms\" loading=\"lazy\" tabindex=\"0\"",
+                "If the frame is empty",
+                "href=\"/replay-check?url=http%3A%2F%2Fa.example%2F&amp;at=20140126200624\"",
             ],
         );
         let frame = shown

@@ -33,6 +33,7 @@ Examples:
   weft record http://www.iana.org/ --at 2014-01-26    the capture nearest to a time
   weft record http://www.iana.org/ --payload > page.html
   weft record urn:text:http://www.iana.org/ --payload           the text that the crawler added
+  weft record http://www.iana.org/ --capture 1858,one.warc.gz   an attachment, as weft page lists it
   weft record http://www.iana.org/ --stored --out one.warc.gz
   weft record http://www.iana.org/ --json             its location, not its bytes";
 
@@ -40,7 +41,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// URL or URL key, or the address of an attachment (urn:text:URL)
+    /// URL or URL key, or the address of an attachment that names its page (urn:text:URL)
     url: String,
     /// Capture nearest to this time (2014, 20140126200624, 2014-01-26, 20140126200624123 with
     /// milliseconds) [default: the current version]

@@ -43,6 +43,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// List the rules, numbered, with what each matches now
+    #[command(alias = "list")]
     Ls(LsArgs),
     /// Add a rule
     Add(Box<add::Args>),

@@ -244,7 +244,7 @@ fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Co
         found.insert_str(0, "more than ");
     }
     if body.summary.shown_total < body.summary.total {
-        found.push_str(&format!(", {} shown,", count(body.summary.shown_total)));
+        found.push_str(&format!(", {} after grouping,", count(body.summary.shown_total)));
     }
     head(
         answer.epoch,

@@ -312,7 +312,7 @@ fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
         writeln!(out, "note: {}", clean(note))?;
     }
     for UnknownInput { input, why } in &report.unknown {
-        let unknown = out.style.bad("the records are unknown");
+        let unknown = out.style.bad("could not be compared");
         writeln!(out, "{}: {unknown}: {}", clean(input), clean(why))?;
     }
     for DamageRow { part, found, advice } in &report.damages {
@@ -331,10 +331,7 @@ fn verdict(report: &Report) -> String {
     };
     if !report.unknown.is_empty() {
         let unknown = report.unknown.len() as u64;
-        return format!(
-            "the records of {} of {inputs} are unknown{damages}",
-            count(unknown)
-        );
+        return format!("{} of {inputs} could not be compared{damages}", count(unknown));
     }
     if report.views.iter().all(Comparison::is_same) {
         format!("every view matches {inputs}{damages}")

@@ -86,7 +86,7 @@ impl Scope {
     pub(super) fn refuses(&self, compared: Comparand) -> Option<String> {
         let of_one_input = compared.input_column().is_some();
         (!of_one_input && !self.unknown.is_empty())
-            .then(|| "it is derived from all inputs, and the records of some are unknown".to_owned())
+            .then(|| "it is derived from all inputs, and some of them could not be compared".to_owned())
     }
 
     /// Returns the row in its compared form, or `None` if it is not compared.
