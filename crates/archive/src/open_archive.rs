@@ -236,6 +236,21 @@ impl OpenArchive {
         }
     }
 
+    /// Feeds the epochs that a running load lets wait, if somebody has searched and the load makes no
+    /// epochs.
+    pub(crate) fn feed_stalled(&self) {
+        let Some(mut fed) = self.feeding.try_lock() else {
+            return;
+        };
+        if !self.was_searched_lately() || !fed.has_stalled() {
+            return;
+        }
+        if let Err(error) = self.catch_up(&mut fed) {
+            // The load tries again with its next epoch, or when it ends.
+            tracing::warn!(%error, "cannot update the search index");
+        }
+    }
+
     /// Returns whether a search should feed the epochs that a running load lets wait.
     fn should_search_feed(&self) -> bool {
         self.feeding

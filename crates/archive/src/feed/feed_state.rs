@@ -123,12 +123,16 @@ impl FeedState {
         self.waiting.changes > AT_ONCE_MAX
     }
 
-    /// Returns whether a search should feed the epochs that wait: they are few, or the load has
-    /// stalled.
+    /// Returns whether a search should feed the epochs that wait, because they are few.
     pub(crate) fn should_search_feed(&self) -> bool {
+        self.is_waiting() && !self.is_far_behind()
+    }
+
+    /// Returns whether epochs wait, and none has come for some time.
+    pub(crate) fn has_stalled(&self) -> bool {
         self.waiting
             .added_at
-            .is_some_and(|at| !self.is_far_behind() || system::since(at) > STALLED_AFTER)
+            .is_some_and(|at| system::since(at) > STALLED_AFTER)
     }
 
     /// Returns whether this load is large, so that its next epochs may wait.
@@ -313,6 +317,19 @@ mod tests {
         assert!(fed.hold_back(1 + EPOCHS_MAX / 3, &pages, 1000));
         assert!(fed.hold_back(1 + EPOCHS_MAX / 3 * 2, &pages, 1000));
         assert!(!fed.hold_back(1 + EPOCHS_MAX, &pages, 1000));
+    }
+
+    #[test]
+    fn a_search_does_not_feed_many_pages_even_if_the_load_has_stalled() {
+        let mut fed = FeedState::at(1);
+        assert!(!fed.has_stalled());
+        let pages = named("a", 0..AT_ONCE_MAX + 1, PageChange::Upsert);
+        assert!(fed.hold_back(2, &pages, 1000));
+        let earlier = system::now().checked_sub(STALLED_AFTER * 2);
+        fed.waiting.added_at = earlier;
+        // A machine that has just started has no such time.
+        assert_eq!(fed.has_stalled(), earlier.is_some());
+        assert!(!fed.should_search_feed());
     }
 
     #[test]
