@@ -203,10 +203,6 @@ impl OpenArchive {
             Err(FeedError::Search(error)) => Some((system::now(), error.message.clone())),
             _ => None,
         };
-        if outcome.is_err() {
-            // The search index reports the epoch up to which it has all changes.
-            fed.settle_at(fed.epoch);
-        }
         outcome
     }
 

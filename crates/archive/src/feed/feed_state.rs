@@ -156,6 +156,13 @@ impl FeedState {
         self.settled = epoch;
     }
 
+    /// Notes that the search index may lack epochs that were fed, because it could not be written.
+    /// The next feed then begins at the epoch up to which the search index has all changes.
+    pub(crate) fn fall_behind(&mut self) {
+        self.deferred = HashSet::new();
+        self.waiting.added_at = Some(system::now());
+    }
+
     /// Lets an epoch wait, and returns whether it does. It does not if a crash would then cost too
     /// much: beyond some epochs the index does not list their changes, and the search index is
     /// rebuilt.
