@@ -232,8 +232,8 @@ impl OpenArchive {
         }
     }
 
-    /// Feeds the epochs that a running load lets wait, if somebody has searched and the load makes no
-    /// epochs.
+    /// Feeds the epochs that a running load lets wait, if somebody has searched and the load makes
+    /// no epochs.
     pub(crate) fn feed_stalled(&self) {
         let Some(mut fed) = self.feeding.try_lock() else {
             return;

@@ -99,8 +99,8 @@ impl Md5Queue {
             return hashing;
         }
         if let Some(thread) = self.list(content) {
-            // It ends by itself; nobody waits for it. A runtime that shuts down drops it here, which
-            // locks the queue.
+            // It ends by itself; nobody waits for it. A runtime that shuts down drops it here,
+            // which locks the queue.
             drop(system::blocking(move || thread.run()));
         }
         hashing
