@@ -39,6 +39,8 @@ class Archive:
     ) -> "dict[str, Any]":
         """Searches pages. Returns ``hits``, ``total``, ``next`` (to pass as ``after``) and ``notes``.
 
+        More than 10,000 results are counted only with ``facets``. Otherwise ``total_is_exact`` is false.
+
         The query has the syntax of ``weft search``: quotes, ``-word``, ``OR``, ``site:``, ``title:`` and others.
         """
         return self._ask("search", query=query, limit=limit, after=after, facets=facets)

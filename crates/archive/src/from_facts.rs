@@ -118,7 +118,8 @@ pub(crate) fn apply_lines(
         let mut import = Import::new(open);
         let outcome = import.all(lines, should_continue);
         // Even after a failure, everything that was indexed must become searchable.
-        let flushed = open.flush_search(false).map_err(AskError::internal);
+        let flushed = open.flush_search(import.is_stopped);
+        let flushed = flushed.map_err(AskError::internal);
         outcome?;
         flushed?;
         import.sums.epoch = open.index.snapshot().epoch().0;
@@ -150,6 +151,8 @@ struct Import<'a> {
     /// The input being skipped, with the offsets of captures whose takedown is undone: these are
     /// added again.
     returning: Option<(InputId, HashSet<u64>)>,
+    /// Whether the caller has ended it early.
+    is_stopped: bool,
     sums: FactsImport,
 }
 
@@ -163,6 +166,7 @@ impl<'a> Import<'a> {
             batch_begun: system::now(),
             current: None,
             returning: None,
+            is_stopped: false,
             sums: FactsImport::default(),
         }
     }
@@ -194,6 +198,7 @@ impl<'a> Import<'a> {
             if self.batch_bytes >= self.epoch_bytes || system::since(self.batch_begun) >= EPOCH_AGE {
                 self.close_epoch()?;
                 if !should_continue(&self.sums) {
+                    self.is_stopped = true;
                     return Ok(());
                 }
             }

@@ -203,10 +203,6 @@ impl OpenArchive {
             Err(FeedError::Search(error)) => Some((system::now(), error.message.clone())),
             _ => None,
         };
-        if outcome.is_err() {
-            // The search index reports the epoch up to which it has all changes.
-            fed.settle_at(fed.epoch);
-        }
         outcome
     }
 
@@ -233,6 +229,21 @@ impl OpenArchive {
                 Ok(())
             }
             other => other,
+        }
+    }
+
+    /// Feeds the epochs that a running load lets wait, if somebody has searched and the load makes
+    /// no epochs.
+    pub(crate) fn feed_stalled(&self) {
+        let Some(mut fed) = self.feeding.try_lock() else {
+            return;
+        };
+        if !self.was_searched_lately() || !fed.has_stalled() {
+            return;
+        }
+        if let Err(error) = self.catch_up(&mut fed) {
+            // The load tries again with its next epoch, or when it ends.
+            tracing::warn!(%error, "cannot update the search index");
         }
     }
 

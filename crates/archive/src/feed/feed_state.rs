@@ -73,8 +73,10 @@ pub(crate) struct FeedState {
 struct WaitingEpochs {
     /// Number of new or changed pages.
     pages: u64,
-    /// Number of changes of pages.
+    /// Number of changes for which a document is indexed or deleted.
     changes: u64,
+    /// The newest.
+    last: u64,
     /// When the last one was added; `None` if no epoch waits.
     added_at: Option<Instant>,
 }
@@ -115,18 +117,22 @@ impl FeedState {
         self.waiting.added_at.is_some()
     }
 
-    /// Returns whether so many pages wait that a question or the end of a process should not feed
-    /// them.
+    /// Returns whether so many changes wait that a question or the end of a process should not feed
+    /// them. Changed anchors count: their pages are indexed again.
     pub(crate) fn is_far_behind(&self) -> bool {
-        self.waiting.pages > AT_ONCE_MAX
+        self.waiting.changes > AT_ONCE_MAX
     }
 
-    /// Returns whether a search should feed the epochs that wait: they are few, or the load has
-    /// stalled.
+    /// Returns whether a search should feed the epochs that wait, because they are few.
     pub(crate) fn should_search_feed(&self) -> bool {
+        self.is_waiting() && !self.is_far_behind()
+    }
+
+    /// Returns whether epochs wait, and none has come for some time.
+    pub(crate) fn has_stalled(&self) -> bool {
         self.waiting
             .added_at
-            .is_some_and(|at| !self.is_far_behind() || system::since(at) > STALLED_AFTER)
+            .is_some_and(|at| system::since(at) > STALLED_AFTER)
     }
 
     /// Returns whether this load is large, so that its next epochs may wait.
@@ -150,14 +156,26 @@ impl FeedState {
         self.settled = epoch;
     }
 
+    /// Notes that the search index may lack epochs that were fed, because it could not be written.
+    /// The next feed then begins at the epoch up to which the search index has all changes.
+    pub(crate) fn fall_behind(&mut self) {
+        self.deferred = HashSet::new();
+        self.waiting.added_at = Some(system::now());
+    }
+
     /// Lets an epoch wait, and returns whether it does. It does not if a crash would then cost too
     /// much: beyond some epochs the index does not list their changes, and the search index is
     /// rebuilt.
     pub(super) fn hold_back(&mut self, epoch: u64, changes: &[PageChange], documents_on_disk: u64) -> bool {
         let is_upsert = |change: &&PageChange| matches!(change, PageChange::Upsert(_));
+        let is_of_document = |change: &&PageChange| !matches!(change, PageChange::Bucket(..));
         let pages = self.waiting.pages + changes.iter().filter(is_upsert).count() as u64;
-        let changes = self.waiting.changes + changes.len() as u64;
-        let are_few = changes <= WAITING_MAX && epoch - self.settled < EPOCHS_MAX;
+        let changes = self.waiting.changes + changes.iter().filter(is_of_document).count() as u64;
+        // New inputs make epochs too, which are not handed over. So the next epoch may be as far
+        // from this one as this one is from the last.
+        let last = self.waiting.last.max(self.epoch);
+        let next = epoch + epoch.saturating_sub(last);
+        let are_few = changes <= WAITING_MAX && next - self.settled <= EPOCHS_MAX;
         // Deferred anchors wait with the epoch: everything since `settled` is then fed again, which
         // must not be more documents than these.
         let is_cheaper = !self.has_deferred() || self.deferred.len() as u64 >= self.unsettled;
@@ -167,6 +185,7 @@ impl FeedState {
             self.waiting = WaitingEpochs {
                 pages,
                 changes,
+                last: epoch,
                 added_at: Some(system::now()),
             };
         }
@@ -291,5 +310,43 @@ mod tests {
         fed.note(5 + EPOCHS_MAX, &anchors);
         fed.note(6 + EPOCHS_MAX, &others);
         assert!(!fed.hold_back(7 + EPOCHS_MAX, &pages, 1), "anchors are fed first");
+    }
+
+    /// Many small inputs make many epochs between two that are handed over.
+    #[test]
+    fn epochs_far_apart_are_fed_before_the_index_forgets_their_changes() {
+        let pages = named("a", 0..1, PageChange::Upsert);
+        for (apart, waits) in [(1, true), (EPOCHS_MAX / 2, true), (EPOCHS_MAX / 2 + 1, false)] {
+            let mut fed = FeedState::at(1);
+            assert_eq!(fed.hold_back(1 + apart, &pages, 1000), waits, "{apart}");
+        }
+        let mut fed = FeedState::at(1);
+        assert!(fed.hold_back(1 + EPOCHS_MAX / 3, &pages, 1000));
+        assert!(fed.hold_back(1 + EPOCHS_MAX / 3 * 2, &pages, 1000));
+        assert!(!fed.hold_back(1 + EPOCHS_MAX, &pages, 1000));
+    }
+
+    #[test]
+    fn a_search_does_not_feed_many_pages_even_if_the_load_has_stalled() {
+        let mut fed = FeedState::at(1);
+        assert!(!fed.has_stalled());
+        let pages = named("a", 0..AT_ONCE_MAX + 1, PageChange::Upsert);
+        assert!(fed.hold_back(2, &pages, 1000));
+        let earlier = system::now().checked_sub(STALLED_AFTER * 2);
+        fed.waiting.added_at = earlier;
+        // A machine that has just started has no such time.
+        assert_eq!(fed.has_stalled(), earlier.is_some());
+        assert!(!fed.should_search_feed());
+    }
+
+    #[test]
+    fn pages_whose_anchors_wait_count_like_new_pages() {
+        let mut fed = FeedState::at(1);
+        let anchors = named("a", 0..AT_ONCE_MAX, PageChange::Anchors);
+        let bucket = [PageChange::Bucket("b".into(), 3)];
+        assert!(fed.hold_back(2, &anchors, 1000) && fed.hold_back(3, &bucket, 1000));
+        assert!(fed.should_search_feed());
+        assert!(fed.hold_back(4, &named("c", 0..1, PageChange::Anchors), 1000));
+        assert!(fed.is_far_behind() && !fed.should_search_feed());
     }
 }

@@ -66,13 +66,12 @@ pub(crate) fn feed(
         }
         let outcome = feed_one(search, fed, report, &snapshot);
         if outcome.is_err() {
-            // Deferred changes are now found through the settled epoch of the search index.
-            fed.settle_at(epoch);
+            fed.fall_behind();
         }
         match outcome {
             Err(FeedError::Search(error)) => {
                 tracing::warn!(%error, "cannot update the search index, trying again");
-                catch_up(search, &snapshot, fed.progress())?;
+                feed_waiting(search, fed, &snapshot)?;
             }
             other => other?,
         }
@@ -89,16 +88,19 @@ pub(crate) fn feed_waiting(
 ) -> Result<(), FeedError> {
     if search.flush().is_err() {
         // `catch_up` then feeds again from the settled epoch of the search index.
-        fed.settle_at(fed.epoch);
+        fed.fall_behind();
     }
     // If this fails, the same holds.
-    if fed.has_deferred() && settle(search, fed, snapshot).is_ok() {
-        search.flush()?;
+    let outcome = if fed.has_deferred() && settle(search, fed, snapshot).is_ok() {
+        search.flush().map(drop).map_err(FeedError::from)
     } else {
-        catch_up(search, snapshot, fed.progress())?;
+        catch_up(search, snapshot, fed.progress())
+    };
+    match &outcome {
+        Ok(()) => fed.settle_at(snapshot.epoch().0),
+        Err(_) => fed.fall_behind(),
     }
-    fed.settle_at(snapshot.epoch().0);
-    Ok(())
+    outcome
 }
 
 /// Feeds deferred changes, and missing epochs up to that of the snapshot.

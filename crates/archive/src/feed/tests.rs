@@ -350,3 +350,19 @@ fn pages_that_wait_are_there_after_a_crash() {
     let indexed = world.search().documents_added();
     assert!(indexed <= 80, "{indexed} of 80 pages");
 }
+
+/// Regression: a search could not feed the epochs that wait, and the load went on behind them.
+#[test]
+fn after_a_failure_the_next_epoch_brings_what_is_missing() {
+    let mut random = Random(3);
+    let mut world = World::new();
+    for _ in 0..4 {
+        world.epoch(&mut random);
+    }
+    world.search().clear().unwrap();
+    world.fed.fall_behind();
+    let page = capture(&mut random, 50, 1, Some((3, PAGES)));
+    world.apply(vec![page], Vec::new(), false);
+    assert!(!world.fed.is_waiting());
+    world.check("fed again");
+}

@@ -32,6 +32,7 @@ mod readmit;
 mod record_pool;
 mod register;
 mod saved_digest;
+mod stalled;
 mod take_back;
 
 use std::collections::HashSet;
@@ -88,8 +89,11 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     let context = Arc::new(context(open, job, &discovery.found));
     let (feeder, pipeline) = assemble(&context, discovery.found.len())?;
     job.watch(pipeline.monitor());
-    feed(&context, feeder, discovery.found);
-    let outcome = pipeline.join();
+    let check = || open.feed_stalled();
+    let outcome = stalled::checked(stalled::CHECK_INTERVAL, check, || {
+        feed(&context, feeder, discovery.found);
+        pipeline.join()
+    });
     if let Some(reader) = &open.document_reader {
         reader.rest();
     }

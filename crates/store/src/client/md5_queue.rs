@@ -98,18 +98,24 @@ impl Md5Queue {
         if was_listed {
             return hashing;
         }
-        let mut queue = self.0.queue.lock();
-        queue.ready.push_back(content.clone());
-        if queue.threads < self.0.threads_max {
-            queue.threads += 1;
-            let thread = Thread {
-                shared: self.0.clone(),
-                is_counted: true,
-            };
-            // It ends by itself; nobody waits for it.
+        if let Some(thread) = self.list(content) {
+            // It ends by itself; nobody waits for it. A runtime that shuts down drops it here,
+            // which locks the queue.
             drop(system::blocking(move || thread.run()));
         }
         hashing
+    }
+
+    /// Adds a content to the queue. Returns a thread to start, if one is missing.
+    fn list(&self, content: &Arc<Mutex<Content>>) -> Option<Thread> {
+        let mut queue = self.0.queue.lock();
+        queue.ready.push_back(content.clone());
+        let is_missing = queue.threads < self.0.threads_max;
+        queue.threads += usize::from(is_missing);
+        is_missing.then(|| Thread {
+            shared: self.0.clone(),
+            is_counted: true,
+        })
     }
 }
 
@@ -254,6 +260,18 @@ mod tests {
             }
             assert!(queue.0.queue.lock().ready.is_empty());
         }
+    }
+
+    /// Regression: the runtime drops the work at once, and its end waited for a lock of the caller.
+    #[test]
+    fn a_runtime_that_shuts_down_does_not_hang() {
+        let queue = queue(1);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let handle = runtime.handle().clone();
+        runtime.shutdown_background();
+        let _entered = handle.enter();
+        drop(queue.push(&Arc::default(), vec![Bytes::from("begun")]));
+        assert_eq!(queue.0.queue.lock().threads, 0);
     }
 
     #[tokio::test]

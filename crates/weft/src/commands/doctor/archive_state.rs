@@ -155,7 +155,7 @@ fn search(status: &StatusBody, epoch: u64) -> Finding {
         return Finding::warning(
             "search",
             format!("up to epoch {} of {}", count(status.search_epoch), count(epoch)),
-            "weft serve or the next load brings it up to date",
+            "a search or the end of a load brings it up to date",
         );
     }
     let documents = counted(status.search_documents, "document", "documents");
