@@ -6,6 +6,8 @@ import sys
 import time
 from typing import List, Optional
 
+from weft_archive.solr import _command
+
 EXAMPLES = """\
 examples:
   python -m weft_archive.solr --base weft-archive/facts --solr http://host:8983/solr --collection web
@@ -19,8 +21,6 @@ exit codes: 0 success; 1 failure, or the collection differs; 2 usage error
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    from weft_archive.solr import _command
-
     parser = argparse.ArgumentParser(
         prog="python -m weft_archive.solr",
         description="Feed a collection of Solr from facts, each batch exactly once, or compare it with them.",

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
-#: How long to try again, in seconds: the time in which a cluster notices that a node is lost, several times over.
+#: How long to try again, in seconds: the time in which a cluster notices that a node is lost, several times over. After an
+#: error within Solr less, because most of these are errors of the query.
 _PATIENCE_SECONDS = 120
+_PATIENCE_AFTER_ERROR_SECONDS = 30
 
 #: Most documents of a request, and about the most characters.
 _DOCUMENTS_MAX, _CHARACTERS_MAX = 500, 8_000_000
@@ -47,7 +49,7 @@ class Collection:
             # Long queries do not fit into an address.
             query, body = "", query.encode()
             headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        end, problem = time.monotonic() + _PATIENCE_SECONDS, ""
+        begun, problem, patience = time.monotonic(), "", _PATIENCE_SECONDS
         while True:
             for node in self.nodes[self._first :] + self.nodes[: self._first]:
                 try:
@@ -57,13 +59,14 @@ class Collection:
                         return json.load(answer)
                 except urllib.error.HTTPError as error:
                     problem = _problem(node, error)
+                    patience = _PATIENCE_AFTER_ERROR_SECONDS if error.code == 500 else _PATIENCE_SECONDS
                     # A node may not have heard of a new collection yet.
                     is_passing = error.code >= 500 or (error.code in (404, 429) and path.startswith(f"{self.name}/"))
                     if not is_passing:
                         raise SolrError(problem) from None
                 except (OSError, ValueError) as error:
                     problem = f"{node}: {error}"
-            if time.monotonic() > end:
+            if time.monotonic() > begun + patience:
                 raise SolrError(problem)
             time.sleep(0.5)
 

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import List, Optional
 
+from weft_archive.solr import _command
+
 EXAMPLES = """\
 examples:
   python -m weft_archive.spark --base /data/web --master 'local[4]' --views crawls/*.warc.gz
@@ -25,8 +27,6 @@ exit codes: 0 success; 1 losses or failure, or Solr differs; 2 usage error
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    from weft_archive.solr import _command
-
     parser = argparse.ArgumentParser(
         prog="python -m weft_archive.spark",
         description="Load web archives into Delta tables with Spark, each input exactly once, compute views of them, and feed Solr.",
@@ -111,8 +111,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _text(done: dict) -> str:
-    from weft_archive.solr import _command
-
     lines = []
     if "inputs" in done:
         states = [f"{done[state]:,} {state}" for state in ("done", "known", "failed") if done[state]]
