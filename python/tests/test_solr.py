@@ -7,13 +7,17 @@ NetarchiveSolrClient sends them.
 import collections
 import json
 import pathlib
+import re
 import shutil
+import subprocess
+import sys
 import threading
 import time
 import xml.etree.ElementTree as xml
 
 import pytest
 
+from conftest import REPOSITORY
 from solr_nodes import Cloud, jars, java
 
 pytest.importorskip("deltalake")
@@ -518,6 +522,24 @@ def test_spark_feeds_and_compares(cloud, spark, shared, tmp_path):
     by_hand(collection, {"delete": {"query": f'id:"{lost["id"]}"'}})
     found = solr.verify(SparkFacts(spark, base), collection)
     assert (found.missing, found.unknown, found.different) == (1, 0, 0), found
+
+
+def test_the_page_of_the_documentation_runs(cloud, shared, weft_program, tmp_path):
+    """Its commands run in order, but those of Spark, on this cluster."""
+    (tmp_path / "crawls").mkdir()
+    shutil.copy(shared / "crawls/hackfest.warc.gz", tmp_path / "crawls")
+    page = (REPOSITORY / "docs/tasks/solr.md").read_text()
+    commands = re.findall(r"^    (weft .*|python -m weft_archive\.solr .*)$", page, re.MULTILINE)
+    assert len(commands) == 5
+    paths = {"weft": weft_program, "python": sys.executable, "http://solr1:8983/solr": cloud.urls, "web": "page"}
+    printed = []
+    for command in commands:
+        words = [paths.get(word, word) for word in command.split(" ")]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, (command, done.stderr)
+        printed.append(done.stdout)
+    assert printed[1].startswith("collection page: 1 batch fed, ")
+    assert printed[2] == "collection page, up to batch 1: 0 missing, 0 not in the facts, 0 different\n"
 
 
 def test_wrong_use_is_said(tmp_path, cloud, capsys):

@@ -34,8 +34,9 @@ def lines(done: Dict[str, Any]) -> List[str]:
     """Returns a summary as text."""
     if "fed" in done:
         fed = done["fed"]
+        batches = f"{len(fed['batches']):,} batch{'' if len(fed['batches']) == 1 else 'es'}"
         return [
-            f"collection {fed['collection']}: {len(fed['batches']):,} batches fed, {fed['sent']:,} documents sent, "
+            f"collection {fed['collection']}: {batches} fed, {fed['sent']:,} documents sent, "
             f"{fed['deleted']:,} deleted in {fed['seconds']:.1f} s"
         ]
     if "verified" in done:

@@ -95,8 +95,8 @@ _COLUMNS = (
     "image_p_hash", "exif_location", "exif_version", "links_images", "title", "text_length", "input_digest", "epoch",
 )
 
-#: Columns of texts.
-_TEXTS = ("text", "words")
+#: Columns of texts. Those after the first are in tables of Spark.
+_TEXTS = ("text", "words", "stems", "likeness")
 
 
 def statement(chosen: str, captures: "set[str]", texts: "set[str]") -> str:
@@ -227,12 +227,14 @@ def document(row: Mapping[str, Any]) -> Dict[str, Any]:
         "weft_inlinks_external_i": row["inlinks_external"],
         "weft_anchors_txt": _anchors(row["anchors"] or []),
         "weft_words_ws": row["words"],
+        "weft_stems_ws": row["stems"],
+        "weft_likeness_l": row["likeness"],
     }
     return {name: value for name, value in ((name, _kept(name, value)) for name, value in found.items()) if value is not None}
 
 
 #: Fields whose values are stored whole.
-_STORED = {"content", "title", "weft_anchors_txt", "weft_words_ws", "resourcename", "url_type"}
+_STORED = {"content", "title", "weft_anchors_txt", "weft_words_ws", "weft_stems_ws", "resourcename", "url_type"}
 
 
 def _kept(name: str, value: Any) -> Any:
