@@ -101,7 +101,7 @@ class Collection:
 
     def _update(self, documents: Sequence[str]) -> None:
         if documents:
-            body = f"[{','.join(documents)}]".encode("utf-8", "replace")
+            body = f"[{','.join(documents)}]".encode()
             self.call(f"{self.name}/update", {}, body)
 
     def delete(self, ids: Sequence[str], version: int) -> None:

@@ -42,7 +42,7 @@ in_link AS (
         CASE WHEN links.source_registered_domain <> links.target_registered_domain THEN 1 ELSE 0 END AS is_external
     FROM links
     JOIN (SELECT DISTINCT url_surtkey FROM chosen) AS wanted ON wanted.url_surtkey = links.target_surtkey
-    WHERE links.source_surtkey <> links.target_surtkey
+    WHERE links.source_surtkey <> links.target_surtkey AND links.epoch <= {until}
 ),
 in_links AS (
     SELECT
@@ -99,13 +99,13 @@ _COLUMNS = (
 _TEXTS = ("text", "words", "stems", "likeness")
 
 
-def statement(chosen: str, captures: "set[str]", texts: "set[str]") -> str:
-    """Returns the statement for the rows of the captures for which ``chosen`` holds. ``captures`` and ``texts`` are the
-    columns of these tables; the latter is empty if there is no such table."""
+def statement(chosen: str, until: int, captures: "set[str]", texts: "set[str]") -> str:
+    """Returns the statement for the rows of the captures for which ``chosen`` holds, with in-links of batches up to ``until``.
+    ``captures`` and ``texts`` are the columns of these tables; the latter is empty if there is no such table."""
     columns = ",\n    ".join(_column("chosen", name, captures) for name in _COLUMNS)
     of_texts = ",\n    ".join(_column("texts", name, texts) for name in _TEXTS)
     return _STATEMENT.format(
-        chosen=chosen, columns=columns, texts=of_texts, join=_JOIN if texts else "", anchors_max=ANCHORS_MAX
+        chosen=chosen, until=until, columns=columns, texts=of_texts, join=_JOIN if texts else "", anchors_max=ANCHORS_MAX
     )
 
 

@@ -54,13 +54,13 @@ class FilesGone(Exception):
 
 def removed_files(commits: Iterable[str]) -> List[str]:
     """Returns the paths of the files that commits of a Delta table removed together with rows of theirs."""
-    removed, added = [], []
+    removed, added = [], set()
     for commit in commits:
         actions = [json.loads(line) for line in commit.splitlines() if line]
         removed += [action["remove"]["path"] for action in actions if action.get("remove", {}).get("dataChange")]
-        added += [action["add"]["path"] for action in actions if "add" in action]
-    # A file that came in between was never fed.
-    return [path for path in removed if path not in set(added)]
+        # Rows of a file that came in between are new, or were in another removed file. A compaction only moves rows.
+        added |= {action["add"]["path"] for action in actions if action.get("add", {}).get("dataChange")}
+    return [path for path in removed if path not in added]
 
 
 def in_order(rows: List[Dict[str, Any]]) -> List[Dict[str, Any]]:

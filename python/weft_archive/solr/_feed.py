@@ -43,16 +43,19 @@ def feed(facts: Facts, collection: Collection, say: Say = lambda text: None) -> 
     summary = FeedSummary(facts.base, collection.name)
     fed = facts.fed(collection.identity)
     last = fed[-1]["batch"] if fed else 0
+    new = [batch for batch in facts.finished_batches() if batch > last]
+    until = max([last, *new])
     if fed:
-        _take_down(facts, collection, fed, summary, say)
-    for batch in facts.finished_batches():
-        if batch > last:
-            _send_batch(facts, collection, batch, last, summary, say)
+        _take_down(facts, collection, fed, until, summary, say)
+    for batch in new:
+        _send_batch(facts, collection, batch, last, until, summary, say)
     summary.seconds = round(time.monotonic() - begun, 3)
     return summary
 
 
-def _send_batch(facts: Facts, collection: Collection, batch: int, last: int, summary: FeedSummary, say: Say) -> None:
+def _send_batch(
+    facts: Facts, collection: Collection, batch: int, last: int, until: int, summary: FeedSummary, say: Say
+) -> None:
     chosen = f"epoch = {batch}"
     if last:
         # Only documents of earlier feeds: those of this one have all links already.
@@ -60,7 +63,7 @@ def _send_batch(facts: Facts, collection: Collection, batch: int, last: int, sum
         chosen += f" OR (epoch <= {last} AND url_surtkey IN (SELECT target_surtkey FROM touched))"
     say(f"batch {batch}: sending")
     version = _documents.version(batch, 0)
-    sent = facts.send(_rows(facts, chosen), collection, version)
+    sent = facts.send(rows(facts, chosen, until), collection, version)
     collection.commit()
     say(f"batch {batch}: committed")
     _record(facts, collection, batch, version, sent, 0)
@@ -70,7 +73,7 @@ def _send_batch(facts: Facts, collection: Collection, batch: int, last: int, sum
 
 
 def _take_down(
-    facts: Facts, collection: Collection, fed: List[Dict[str, Any]], summary: FeedSummary, say: Say
+    facts: Facts, collection: Collection, fed: List[Dict[str, Any]], until: int, summary: FeedSummary, say: Say
 ) -> None:
     since = json.loads(fed[-1]["version"])
     has_captures = facts.open_removed("captures", since["captures"])
@@ -83,8 +86,8 @@ def _take_down(
     chosen, gone = [], []
     if has_captures:
         facts.view("changed", _documents.CHANGED)
-        rows = facts.rows("SELECT * FROM changed WHERE is_gone = 1")
-        gone = [_documents.document_id(row["input_digest"], row["warc_record_offset"]) for row in rows]
+        without = facts.rows("SELECT * FROM changed WHERE is_gone = 1")
+        gone = [_documents.document_id(row["input_digest"], row["warc_record_offset"]) for row in without]
         chosen.append(
             "EXISTS (SELECT 1 FROM changed WHERE changed.is_gone = 0 AND changed.input_digest = captures.input_digest "
             "AND changed.warc_record_offset = captures.warc_record_offset)"
@@ -93,7 +96,7 @@ def _take_down(
         facts.view("unlinked", _documents.UNLINKED)
         chosen.append("url_surtkey IN (SELECT target_surtkey FROM unlinked)")
     collection.delete(gone, version)
-    sent = facts.send(_rows(facts, f"epoch <= {batch} AND ({' OR '.join(chosen)})"), collection, version)
+    sent = facts.send(rows(facts, f"epoch <= {batch} AND ({' OR '.join(chosen)})", until), collection, version)
     collection.commit()
     _record(facts, collection, batch, version, sent, len(gone))
     say(f"takedowns after batch {batch}: {len(gone):,} documents deleted, {sent:,} sent again")
@@ -101,8 +104,9 @@ def _take_down(
     summary.sent += sent
 
 
-def _rows(facts: Facts, chosen: str) -> str:
-    return _documents.statement(chosen, facts.columns("captures"), facts.columns("texts"))
+def rows(facts: Facts, chosen: str, until: int) -> str:
+    """Returns the statement for the rows of captures, with in-links of batches up to ``until``."""
+    return _documents.statement(chosen, until, facts.columns("captures"), facts.columns("texts"))
 
 
 def _record(facts: Facts, collection: Collection, batch: int, version: int, sent: int, deleted: int) -> None:

@@ -4,9 +4,9 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any, Callable, Dict, List
 
-from weft_archive.solr import _documents
 from weft_archive.solr._cluster import Collection
 from weft_archive.solr._facts import Facts, difference
+from weft_archive.solr._feed import rows
 
 #: The most differences that are kept. All are counted.
 KEPT_MAX = 1_000
@@ -43,8 +43,10 @@ def verify(facts: Facts, collection: Collection, say: Callable[[str], None] = la
     fed = facts.fed(collection.identity)
     summary = VerifySummary(facts.base, collection.name, fed[-1]["batch"] if fed else 0)
     say(f"comparing documents up to batch {summary.batch}")
-    chosen = f"epoch <= {summary.batch}"
-    statement = _documents.statement(chosen, facts.columns("captures"), facts.columns("texts"))
+    later = sum(batch > summary.batch for batch in facts.finished_batches())
+    if later:
+        say(f"{later:,} later batches are not fed yet. If a feed was interrupted, finish it first")
+    statement = rows(facts, f"epoch <= {summary.batch}", summary.batch)
     for id_, expected, found in facts.compare(statement, collection):
         lines = _judged(summary, id_, expected, found)
         summary.differences += lines[: KEPT_MAX - len(summary.differences)]
