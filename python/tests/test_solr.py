@@ -525,9 +525,9 @@ def test_spark_feeds_and_compares(cloud, spark, shared, tmp_path, capsys):
     base = str(tmp_path / "base")
     collection = solr.open_collection(cloud.urls, "spark", create=True, shards=1, replicas=1)
     inputs = [str(shared / "crawls" / name) for name in ("iana.warc.gz", "hackfest.warc.gz")]
-    load(spark, base, inputs, batch_inputs=1)
+    load(spark, base, inputs)
     fed = solr.feed(SparkFacts(spark, base), collection)
-    assert fed.batches == [1, 2] and fed.sent == len(rows(base, "SELECT 1 FROM captures"))
+    assert fed.batches == [1] and fed.sent == len(rows(base, "SELECT 1 FROM captures"))
     [last] = rows(base, "SELECT max(input_id) AS input_id FROM captures")
     for table in ("captures", "links"):
         spark.sql(f"DELETE FROM delta.`{base}/{table}` WHERE input_id = {last['input_id']}")
