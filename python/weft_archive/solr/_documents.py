@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from weft_archive.solr._normal import url_norm
 
-#: Room for takedowns between two batches, in a version.
+#: Room for runs of a feed, in a version.
 STEPS_MAX = 1_000_000
 
 #: The most anchors of a document, those of most pages first.
@@ -165,7 +165,7 @@ def document_id(digest: str, offset: int) -> str:
 
 
 def version(batch: int, step: int) -> int:
-    """Returns the version of documents of a batch, or of a takedown after it, which has a step from 1."""
+    """Returns the version of the documents of a batch. Each run of a feed has a higher step than those before."""
     assert 0 <= step < STEPS_MAX
     return batch * STEPS_MAX + step
 

@@ -44,8 +44,8 @@ class Facts(Protocol):
     def fed(self, identity: str) -> List[Dict[str, Any]]:
         """Returns the rows of the ledger of a collection, in order of their batches."""
 
-    def record(self, row: Dict[str, Any], version: int) -> None:
-        """Appends a row to the ledger. ``version`` increases with each row of a collection."""
+    def record(self, row: Dict[str, Any], number: int) -> None:
+        """Appends a row to the ledger. ``number`` is that of rows of the collection before."""
 
 
 class FilesGone(Exception):
@@ -54,18 +54,20 @@ class FilesGone(Exception):
 
 def removed_files(commits: Iterable[str]) -> List[str]:
     """Returns the paths of the files that commits of a Delta table removed together with rows of theirs."""
-    removed, added = [], set()
-    for commit in commits:
-        actions = [json.loads(line) for line in commit.splitlines() if line]
-        removed += [action["remove"]["path"] for action in actions if action.get("remove", {}).get("dataChange")]
-        # Rows of a file that came in between are new, or were in another removed file. A compaction only moves rows.
-        added |= {action["add"]["path"] for action in actions if action.get("add", {}).get("dataChange")}
-    return [path for path in removed if path not in added]
+    actions = (json.loads(line) for commit in commits for line in commit.splitlines() if line)
+    removes = (action["remove"] for action in actions if "remove" in action)
+    # A compaction only moves rows.
+    return [remove["path"] for remove in removes if remove.get("dataChange", True)]
 
 
 def in_order(rows: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
     """Sorts the rows of the ledger of a collection: by batch, and those of one by the versions of the tables."""
-    return sorted(rows, key=lambda row: (row["batch"], json.loads(row["version"])["captures"]))
+
+    def key(row: Dict[str, Any]) -> Tuple[int, ...]:
+        versions = json.loads(row["version"])
+        return row["batch"], versions["captures"], versions["links"]
+
+    return sorted(rows, key=key)
 
 
 def difference(expected: Dict[str, Any], found: Dict[str, Any]) -> Dict[str, Tuple[Any, Any]]:

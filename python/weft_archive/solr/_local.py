@@ -97,7 +97,7 @@ class LocalFacts:
         rows = [row for row in self._ledger if row["state"] == "fed" and row["location"] == f"solr:{identity}"]
         return in_order(rows)
 
-    def record(self, row: Dict[str, Any], version: int) -> None:
+    def record(self, row: Dict[str, Any], number: int) -> None:
         table = pa.Table.from_pylist([{name: row.get(name) for name in LEDGER.names}], schema=LEDGER)
         deltalake.write_deltalake(str(self.folder / "ledger"), table, mode="append")
 

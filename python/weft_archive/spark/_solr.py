@@ -85,8 +85,8 @@ class SparkFacts:
         rows = [row for row in self._ledger if row["state"] == "fed" and row["location"] == f"solr:{identity}"]
         return in_order(rows)
 
-    def record(self, row: Dict[str, Any], version: int) -> None:
-        self._tables.append_fed({name: row.get(name) for name in LEDGER.names}, version)
+    def record(self, row: Dict[str, Any], number: int) -> None:
+        self._tables.append_fed({name: row.get(name) for name in LEDGER.names}, number)
 
     def _read_ledger(self) -> List[Dict[str, Any]]:
         if not self._tables.exists("ledger"):

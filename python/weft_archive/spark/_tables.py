@@ -178,7 +178,7 @@ class Tables:
         frame = self.spark.createDataFrame(table, schema=from_arrow_schema(schema))
         self.append(name, frame.coalesce(1), batch)
 
-    def append_fed(self, row: dict, version: int) -> None:
+    def append_fed(self, row: dict, number: int) -> None:
         """Appends a row of a collection of Solr to the ledger. Repeating it adds nothing."""
         table = pa.Table.from_pylist([row], schema=LEDGER)
         (
@@ -187,7 +187,7 @@ class Tables:
             .write.format("delta")
             .mode("append")
             .option("txnAppId", f"{APP_ID}-{row['location']}")
-            .option("txnVersion", str(version))
+            .option("txnVersion", str(number))
             .save(self.path("ledger"))
         )
 
