@@ -5,8 +5,11 @@ NetarchiveSolrClient sends them.
 """
 
 import collections
+import contextlib
 import json
+import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -401,6 +404,75 @@ def test_takedowns_are_fed(fed, cloud, loaded, run_weft):
     assert len(solr.feed(solr.LocalFacts(base), collection).batches) == 1
     assert {each["id"] for each in collection.all("id")} == before.keys()
     check(base, collection)
+
+
+class ModelCollection:
+    """A collection that ignores older versions and keeps marks of deletes, as Solr with our configset."""
+
+    name, identity = "model", "model/1"
+
+    def __init__(self):
+        self.documents = {}
+
+    def add(self, documents):
+        sent = [json.loads(json.dumps(each)) for each in documents]
+        for each in sent:
+            self._put(each)
+        return len(sent)
+
+    def delete(self, ids, version):
+        for id_ in ids:
+            self._put({"id": id_, "weft_version_l": version})
+
+    def _put(self, document):
+        there = self.documents.get(document["id"])
+        if there is None or there["weft_version_l"] < document["weft_version_l"]:
+            self.documents[document["id"]] = document
+
+    def commit(self):
+        pass
+
+    def all(self):
+        shown = [each for each in self.documents.values() if "record_type" in each]
+        return iter(sorted(shown, key=lambda each: each["id"]))
+
+
+def test_any_history_of_loads_takedowns_and_interruptions_ends_clean(tmp_path, shared, run_weft):
+    """Without Solr: the order of what happens is random."""
+    seed = int(os.environ.get("WEFT_TEST_SEED") or random.randrange(2**32))
+    print(f"WEFT_TEST_SEED={seed}")
+    dice, folder, collection = random.Random(seed), tmp_path / "weft-archive", ModelCollection()
+    inputs = [shared / f"crawls/{name}.warc.gz" for name in ("hackfest", "iana", "dupes")]
+    run_weft("load", "--archive", folder, "--facts-text", inputs[0])
+    base, takedowns, active = folder / "facts", 0, []
+    for _ in range(16):
+        step = dice.choice(["load", "forget", "undo", "feed", "stop", "stop"])
+        if step == "load":
+            run_weft("load", "--archive", folder, "--facts-text", dice.choice(inputs))
+        elif step == "forget":
+            found = rows(base, "SELECT DISTINCT url FROM captures ORDER BY url")
+            if found:
+                run_weft("forget", "--archive", folder, "--url", dice.choice(found)["url"])
+                takedowns += 1
+                active.append(takedowns)
+        elif step == "undo" and active:
+            run_weft("forget", "--archive", folder, "--undo", active.pop())
+        elif step == "feed":
+            solr.feed(solr.LocalFacts(base), collection)
+            assert solr.verify(solr.LocalFacts(base), collection).is_clean
+        elif step == "stop":
+            said = iter(range(dice.randrange(6)))
+
+            def say(text):
+                if next(said, None) is None:
+                    raise Stopped
+
+            with contextlib.suppress(Stopped):
+                solr.feed(solr.LocalFacts(base), collection, say)
+    solr.feed(solr.LocalFacts(base), collection)
+    found = solr.verify(solr.LocalFacts(base), collection)
+    assert found.is_clean, found.differences[:10]
+    assert solr.feed(solr.LocalFacts(base), collection).sent == 0
 
 
 def test_removed_files_are_those_with_rows_that_were_fed():
