@@ -287,9 +287,9 @@ need-peers: need-venv
 	$(call pip-install,FastWARC and others,fastwarc$(COMMA) selectolax$(COMMA) tantivy,fastwarc selectolax tantivy)
 
 # What builds the package for Python, and what its tests use. It has an environment of its own: pyspark is large.
-PYTHON_NEEDS = maturin pytest 'pyarrow>=15' 'pandas>=2.2' 'deltalake>=1' duckdb polars 'pyspark>=4.1,<4.2' 'delta-spark>=4.1,<4.2' adbc_driver_flightsql
+PYTHON_NEEDS = maturin pytest 'pyarrow>=15' 'pandas>=2.2' 'deltalake>=1' duckdb polars 'pyspark>=4.1,<4.2' 'delta-spark>=4.1,<4.2' 'kazoo>=2.10' adbc_driver_flightsql
 need-python:
-	@if $(PYTHON_VENV)/bin/python -c 'import maturin, pytest, pandas, pyarrow, deltalake, duckdb, polars, pyspark, delta, adbc_driver_flightsql' 2>/dev/null; then exit 0; fi; \
+	@if $(PYTHON_VENV)/bin/python -c 'import maturin, pytest, pandas, pyarrow, deltalake, duckdb, polars, pyspark, delta, kazoo, adbc_driver_flightsql' 2>/dev/null; then exit 0; fi; \
 	if ! command -v python3 >/dev/null; then echo 'python: there is no python3'; exit 0; fi; \
 	echo "python: installing maturin, pyspark and others into $(PYTHON_VENV)"; \
 	python3 -m venv $(PYTHON_VENV) && $(PYTHON_VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_NEEDS) \

@@ -44,6 +44,11 @@ def package(tmp_path_factory, run_weft) -> pathlib.Path:
     return folder / "notes.wacz"
 
 
+def test_the_configset_of_solr_is_in_it(wheel):
+    folder = "weft_archive/solr/configset"
+    assert {f"{folder}/schema.xml", f"{folder}/solrconfig.xml"} <= set(zipfile.ZipFile(wheel).namelist())
+
+
 def install(wheel: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """Installs the wheel into a new environment; returns the folder of its commands."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)

@@ -303,6 +303,8 @@ impl Tables {
                 // The same content exists under another name.
                 "known" => drop(there.insert(name)),
                 "failed" => drop(failed.insert(name)),
+                // A collection of Solr has a batch.
+                "fed" => {}
                 other => return Err(rows.unknown("state", other)),
             }
             rows.advance();

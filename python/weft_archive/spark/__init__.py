@@ -16,7 +16,8 @@ From Python::
 
 from weft_archive.spark._load import Summary, load
 from weft_archive.spark._session import session
+from weft_archive.spark._solr import SparkFacts
 from weft_archive.spark._views import compute_views
 from weft_archive.spark._wrong_use import WrongUse
 
-__all__ = ["Summary", "WrongUse", "compute_views", "load", "session"]
+__all__ = ["SparkFacts", "Summary", "WrongUse", "compute_views", "load", "session"]

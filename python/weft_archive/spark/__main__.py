@@ -6,6 +6,8 @@ import sys
 import time
 from typing import List, Optional
 
+from weft_archive.solr import _command
+
 EXAMPLES = """\
 examples:
   python -m weft_archive.spark --base /data/web --master 'local[4]' --views crawls/*.warc.gz
@@ -14,18 +16,20 @@ examples:
   python -m weft_archive.spark --base /data/web --views                  # no new inputs: only the views
   spark-submit --packages io.delta:delta-spark_4.1_2.13:4.1.0 job.py ...     # job.py calls weft_archive.spark.__main__.main()
 
+  python -m weft_archive.spark --base /data/web --solr zk1:2181 --collection web     # feed Solr; with --verify, compare
+
 Inputs are the same as for weft load (files, folders, patterns, path lists, addresses), and s3a:// addresses.
 Running the same command again adds nothing, or continues an interrupted load. Only one job at a time may write
 to a base.
 
-exit codes: 0 success; 1 losses or failure; 2 usage error
+exit codes: 0 success; 1 losses or failure, or Solr differs; 2 usage error
 """
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m weft_archive.spark",
-        description="Load web archives into Delta tables with Spark, each input exactly once, and compute views of them.",
+        description="Load web archives into Delta tables with Spark, each input exactly once, compute views of them, and feed Solr.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -35,19 +39,24 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("--views", action="store_true", help="compute the views after the load")
     parser.add_argument("--prefix", help="prefix for the entries of path lists, such as s3a://commoncrawl/")
     parser.add_argument("--links", choices=["all", "external"], default="all", help="links to keep (default: all)")
-    parser.add_argument("--collection", default="", help="label for these inputs")
+    parser.add_argument("--collection", default="", help="label for these inputs; with --solr, collection of Solr")
+    _command.add_options(parser, required=False)
     parser.add_argument("--batch-inputs", type=int, default=1_000, help="maximum number of inputs per batch (default: 1000)")
     parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting; may be repeated")
     parser.add_argument("--package", action="append", default=[], metavar="GROUP:NAME:VERSION", help="additional jar; may be repeated")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     args = parser.parse_args(arguments)
-    if not args.inputs and not args.views:
-        parser.error("name at least one input, or use --views")
+    if args.solr and (args.inputs or not args.collection):
+        parser.error("--solr needs --collection NAME, and no inputs: load them in a job before")
+    if args.verify and not args.solr:
+        parser.error("--verify needs --solr")
+    if not (args.inputs or args.views or args.solr):
+        parser.error("name at least one input, or use --views or --solr")
     if args.batch_inputs < 1:
         parser.error("--batch-inputs must be at least 1")
     conf = dict(pair.partition("=")[::2] for pair in args.conf)
     try:
-        from weft_archive.spark import WrongUse, compute_views, load, session
+        from weft_archive.spark import SparkFacts, WrongUse, compute_views, load, session
     except ImportError as error:
         print(f"error: {error}; pip install 'weft-archive[spark]'", file=sys.stderr)
         return 2
@@ -79,6 +88,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
             has_losses = summary.has_losses
         if args.views:
             done["views"] = compute_views(spark, args.base, say=say)
+        if args.solr:
+            found, is_well = _command.run(SparkFacts(spark, args.base), args, say)
+            done.update(found)
+            has_losses = has_losses or not is_well
     except WrongUse as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -108,7 +121,7 @@ def _text(done: dict) -> str:
         )
         lines += [f"failed: {name}: {failure}" for name, failure in done["failures"]]
     lines += [f"view {name}: {rows:,} rows" for name, rows in done.get("views", {}).items()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_command.lines(done)])
 
 
 if __name__ == "__main__":

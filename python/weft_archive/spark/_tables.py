@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from weft_archive._ledger import LEDGER
 from weft_archive.spark._read import TABLES, table_schema
 from weft_archive.spark._wrong_use import WrongUse
 
@@ -35,22 +36,6 @@ BATCHES = pa.schema([
     pa.field("version", pa.string()),
     pa.field("problem", pa.string()),
     pa.field("collection", pa.string(), nullable=False),
-])
-
-LEDGER = pa.schema([
-    pa.field("input", pa.string(), nullable=False),
-    pa.field("digest", pa.string()),
-    pa.field("size", pa.int64()),
-    # done, known (its content was in the tables already), or failed.
-    pa.field("state", pa.string(), nullable=False),
-    pa.field("records", pa.int64(), nullable=False),
-    pa.field("captures", pa.int64(), nullable=False),
-    pa.field("links", pa.int64(), nullable=False),
-    pa.field("quarantined", pa.int64(), nullable=False),
-    pa.field("batch", pa.int64(), nullable=False),
-    pa.field("failure", pa.string()),
-    pa.field("location", pa.string(), nullable=False),
-    pa.field("version", pa.string()),
 ])
 
 
@@ -151,16 +136,19 @@ class Tables:
         """Returns the number of rows that the newest commit of a table wrote. Sessions that do not record it count the rows,
         which takes several jobs.
         """
-        version = self.path(*names, "_delta_log", f"{self.version(*names):020}.json")
-        path = self._hadoop(version)
-        stream = path.getFileSystem(self._hadoop_conf()).open(path)
-        try:
-            text = self.spark._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
-        finally:
-            stream.close()
+        text = self.commit(*names, version=self.version(*names))
         [commit] = [line["commitInfo"] for line in map(json.loads, text.splitlines()) if "commitInfo" in line]
         rows = commit.get("operationMetrics", {}).get("numOutputRows")
         return self.read(*names).count() if rows is None else int(rows)
+
+    def commit(self, *names: str, version: int) -> str:
+        """Returns a commit of a table, as it is in its log."""
+        path = self._hadoop(self.path(*names, "_delta_log", f"{version:020}.json"))
+        stream = path.getFileSystem(self._hadoop_conf()).open(path)
+        try:
+            return self.spark._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+        finally:
+            stream.close()
 
     def stage(self, rows: DataFrame, *names: str) -> None:
         """Writes a table that is removed soon, in one commit. Fails if there is one."""
@@ -189,6 +177,19 @@ class Tables:
         table = pa.Table.from_pylist(rows, schema=schema)
         frame = self.spark.createDataFrame(table, schema=from_arrow_schema(schema))
         self.append(name, frame.coalesce(1), batch)
+
+    def append_fed(self, row: dict, number: int) -> None:
+        """Appends a row of a collection of Solr to the ledger. Repeating it adds nothing."""
+        table = pa.Table.from_pylist([row], schema=LEDGER)
+        (
+            self.spark.createDataFrame(table, schema=from_arrow_schema(LEDGER))
+            .coalesce(1)
+            .write.format("delta")
+            .mode("append")
+            .option("txnAppId", f"{APP_ID}-{row['location']}")
+            .option("txnVersion", str(number))
+            .save(self.path("ledger"))
+        )
 
     def planned(self, batch: int) -> List[Any]:
         """Returns the rows of a batch in ``batches``, in order."""
