@@ -210,3 +210,21 @@ fn a_row_group_of_impossible_size_is_refused() {
         assert!(matches!(error, ServingError::Damaged { .. }), "{rows}: {error}");
     }
 }
+
+#[test]
+fn the_memory_of_a_row_group_includes_its_texts() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, folder) = (LocalFileStore::new(dir.path()), Dir(dir.path().to_owned()));
+    let table = ServingTable::Captures;
+    let mut sizes = Vec::new();
+    for (batch, length) in [(1, 1), (2, 100_000)] {
+        let mut writer = ServingWriter::new(&store, table, batch);
+        let mut row = capture(1);
+        row["url"] = json!("u".repeat(length));
+        writer.push(row).unwrap();
+        let served = writer.finish().unwrap();
+        let reader = ServingReader::open(&folder, table, Some(&served)).unwrap();
+        sizes.push(reader.read(&folder, 0).unwrap().size_bytes());
+    }
+    assert_eq!(sizes[1] - sizes[0], 99_999);
+}
