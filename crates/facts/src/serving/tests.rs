@@ -228,3 +228,25 @@ fn the_memory_of_a_row_group_includes_its_texts() {
     }
     assert_eq!(sizes[1] - sizes[0], 99_999);
 }
+
+#[test]
+fn a_file_of_long_texts_ends_early() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, folder) = (LocalFileStore::new(dir.path()), Dir(dir.path().to_owned()));
+    let table = ServingTable::Captures;
+    let mut writer = ServingWriter::new(&store, table, 1);
+    let rows = 2 * writer::GROUP_ROWS + 1;
+    for number in 0..rows {
+        let mut row = capture(number);
+        let digest = format!("{:016x}", (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        row["digest"] = json!(digest.repeat(2));
+        row["url"] = json!(format!("http://example.org/{digest}"));
+        writer.push(row).unwrap();
+    }
+    let served = writer.finish().unwrap();
+    assert_eq!((served.files.len(), served.rows), (3, rows as u64));
+    let reader = ServingReader::open(&folder, table, Some(&served)).unwrap();
+    for (number, place) in reader.places().iter().enumerate() {
+        assert_eq!(reader.read(&folder, number).unwrap().len() as u64, place.rows);
+    }
+}
