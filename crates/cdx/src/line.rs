@@ -396,8 +396,8 @@ fn ms_of(time: &str) -> Option<i64> {
     is_time.then(|| format::date::ms_of_digits(time))
 }
 
-/// Parses a number. A missing number is replaced by `missing`, if that is allowed. Columns of Parquet
-/// files are signed, and no file has an offset beyond them.
+/// Parses a number. A missing number is replaced by `missing`, if that is allowed. Columns of
+/// Parquet files are signed, and no file has an offset beyond them.
 fn number(text: &str, missing: Option<u64>) -> Option<u64> {
     match text {
         "" | "-" => missing,

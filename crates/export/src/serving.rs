@@ -85,8 +85,8 @@ pub fn serving_place(text: &str, sources: &Sources) -> io::Result<Arc<dyn FileSt
 }
 
 /// Writes all serving tables of an archive. `progress` is called with the number of rows so far, and
-/// returns whether to continue. If the folder has this epoch, and the archive has got rules since,
-/// only the manifest is replaced, so that the tables are refused from then on.
+/// returns whether to continue. If the folder has this epoch and the archive has rules since, only
+/// the manifest is replaced, and the tables are refused from then on.
 ///
 /// # Errors
 /// [`ServingExportError`].
@@ -126,7 +126,7 @@ pub fn write_serving(
     Ok(ServingReport::of(&manifest))
 }
 
-/// Notes in the manifest of this batch that the archive has got rules.
+/// Notes in the manifest of this batch that the archive has rules now.
 fn note_rules(
     archive: &Archive,
     place: &dyn FileStore,

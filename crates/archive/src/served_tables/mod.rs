@@ -25,7 +25,8 @@ use crate::inlink_counts::InlinkCounts;
 use crate::question::{Answer, Question};
 use crate::{AskError, ask};
 
-/// Memory for decoded row groups, in bytes. It is not a number of groups, because texts may be long.
+/// Memory for decoded row groups, in bytes. Their number would not bound it, because texts may be
+/// long.
 const GROUPS_BYTES: u64 = 256 << 20;
 
 /// Typical memory of a row group.

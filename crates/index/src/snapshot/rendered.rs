@@ -111,8 +111,8 @@ impl Snapshot {
         self.line_row(input, line).map(Some)
     }
 
-    /// Returns the first and the last time near a version to which no other capture of its URL key is
-    /// nearer.
+    /// Returns the first and the last time near a version to which no other capture of its URL key
+    /// is nearer.
     fn times_nearest(&self, url_key: &str, version_ms: i64) -> Result<(i64, i64), SnapshotError> {
         let captures = |from_ms: i64, to_ms: i64| {
             let (from, to) = (time_prefix(url_key, from_ms), time_prefix(url_key, to_ms));
