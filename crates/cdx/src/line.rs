@@ -396,11 +396,12 @@ fn ms_of(time: &str) -> Option<i64> {
     is_time.then(|| format::date::ms_of_digits(time))
 }
 
-/// Parses a number. A missing number is replaced by `missing`, if that is allowed.
+/// Parses a number. A missing number is replaced by `missing`, if that is allowed. Columns of
+/// Parquet files are signed, and no file has an offset beyond them.
 fn number(text: &str, missing: Option<u64>) -> Option<u64> {
     match text {
         "" | "-" => missing,
-        text => text.parse().ok(),
+        text => text.parse().ok().filter(|number| i64::try_from(*number).is_ok()),
     }
 }
 
@@ -645,6 +646,12 @@ mod tests {
         check_bad("k 20141326200624 {\"url\": \"http://a.org/\"}", "14 digits");
         check_bad("k 20140126200624 {\"url\": ", "JSON");
         check_bad("k 20140126200624 {}", "no target");
+        for (offset, length) in [("9223372036854775808", "1"), ("1", "18446744073709551615")] {
+            let line = format!(
+                r#"k 20140126200624 {{"url": "http://a.org/", "filename": "x", "offset": "{offset}", "length": "{length}"}}"#
+            );
+            check_bad(&line, "expected numbers");
+        }
         check_bad(
             r#"k 20140126200624 {"url": "http://a.org/", "filename": "x"}"#,
             "offset \"\"",

@@ -57,6 +57,15 @@ pub struct ServingReport {
 }
 
 impl ServingReport {
+    fn of(manifest: &Manifest) -> ServingReport {
+        let rows_of = |table: ServingTable| Some((table.name(), manifest.table(table)?.rows));
+        ServingReport {
+            batch: manifest.batch,
+            tables: ServingTable::ALL.into_iter().filter_map(rows_of).collect(),
+            has_rules: manifest.has_rules,
+        }
+    }
+
     /// Returns the number of rows of all tables.
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|(_, rows)| rows).sum()
@@ -76,7 +85,8 @@ pub fn serving_place(text: &str, sources: &Sources) -> io::Result<Arc<dyn FileSt
 }
 
 /// Writes all serving tables of an archive. `progress` is called with the number of rows so far, and
-/// returns whether to continue.
+/// returns whether to continue. If the folder has this epoch and the archive has rules since, only
+/// the manifest is replaced, and the tables are refused from then on.
 ///
 /// # Errors
 /// [`ServingExportError`].
@@ -87,18 +97,11 @@ pub fn write_serving(
 ) -> Result<ServingReport, ServingExportError> {
     let cut = archive.hold()?;
     let batch = cut.epoch();
-    if let Some(there) = Manifest::existing(place)?
-        && there.batch >= batch
-    {
-        return Err(ServingExportError::Later {
-            place: place.locate(""),
-            found: there.batch,
-            epoch: batch,
-        });
+    let there = Manifest::existing(place)?;
+    if let Some(there) = there.filter(|there| there.batch >= batch) {
+        return note_rules(archive, place, there, batch);
     }
-    let has_rules = !archive.has_no_rules();
-    let mut manifest = Manifest::new(batch, has_rules);
-    let mut tables = Vec::new();
+    let mut manifest = Manifest::new(batch, false);
     let mut done = 0;
     for (table, rows) in ServingTable::ALL.map(|table| (table, rows_of(table))) {
         let mut lines = RowLines {
@@ -115,16 +118,31 @@ pub fn write_serving(
         }
         dumped?;
         done = lines.done;
-        let served = lines.writer.finish()?;
-        tables.push((table.name(), served.rows));
-        manifest.insert(table, served);
+        manifest.insert(table, lines.writer.finish()?);
     }
+    // Rules may have been added during the export.
+    manifest.has_rules = !archive.has_no_rules();
     manifest.write(place)?;
-    Ok(ServingReport {
-        batch,
-        tables,
-        has_rules,
-    })
+    Ok(ServingReport::of(&manifest))
+}
+
+/// Notes in the manifest of this batch that the archive has rules now.
+fn note_rules(
+    archive: &Archive,
+    place: &dyn FileStore,
+    mut there: Manifest,
+    epoch: u64,
+) -> Result<ServingReport, ServingExportError> {
+    if there.batch > epoch || there.has_rules || archive.has_no_rules() {
+        return Err(ServingExportError::Later {
+            place: place.locate(""),
+            found: there.batch,
+            epoch,
+        });
+    }
+    there.has_rules = true;
+    there.write(place)?;
+    Ok(ServingReport::of(&there))
 }
 
 /// Returns the rows of a table in the archive.

@@ -62,6 +62,11 @@ impl Writer {
         Ok(())
     }
 
+    /// Returns the size of the row groups written so far.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.writer.bytes_written()
+    }
+
     /// Returns the file; `None` if it has no rows.
     pub(crate) fn finish(self) -> Result<Option<DataFile>, ParquetError> {
         if self.stats.records == 0 {

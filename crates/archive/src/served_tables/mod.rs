@@ -3,7 +3,7 @@
 //! Invariants:
 //! - nothing is written, and the files of one manifest are read until the tables are opened again;
 //! - an answer names the batch of the manifest as its epoch;
-//! - row groups are decoded whole, and at most [`GROUPS_MAX`] of them are kept.
+//! - row groups are decoded whole, and at most [`GROUPS_BYTES`] of them are kept.
 
 mod row;
 mod views;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 use facts::serving::{Group, Manifest, ReadAt, ServingError, ServingFolder, ServingReader, ServingTable};
 use index::SnapshotError;
 use inputs::Sources;
+use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rustc_hash::FxHashMap;
 use warc::Input;
@@ -24,8 +25,12 @@ use crate::inlink_counts::InlinkCounts;
 use crate::question::{Answer, Question};
 use crate::{AskError, ask};
 
-/// Maximum number of decoded row groups in memory. One takes some megabytes.
-const GROUPS_MAX: usize = 48;
+/// Memory for decoded row groups, in bytes. Their number would not bound it, because texts may be
+/// long.
+const GROUPS_BYTES: u64 = 256 << 20;
+
+/// Typical memory of a row group.
+const GROUP_BYTES: u64 = 4 << 20;
 
 /// Why serving tables cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -56,9 +61,19 @@ struct Inner {
     /// By number of the table; `None` for optional tables that the manifest lacks.
     readers: Vec<Option<ServingReader>>,
     inputs: FxHashMap<u32, InputOfTable>,
-    groups: Cache<(ServingTable, usize), Arc<Group>>,
+    groups: Cache<(ServingTable, usize), Arc<Group>, ByBytes>,
     /// Unused, because only clients with access rules need it.
     inlink_counts: InlinkCounts,
+}
+
+#[derive(Clone)]
+struct ByBytes;
+
+impl Weighter<(ServingTable, usize), Arc<Group>> for ByBytes {
+    fn weight(&self, _: &(ServingTable, usize), group: &Arc<Group>) -> u64 {
+        // The cache never evicts entries of weight 0.
+        group.size_bytes().max(1)
+    }
 }
 
 /// An input, as captures show it.
@@ -96,13 +111,14 @@ impl ServedTables {
             .map(open)
             .into_iter()
             .collect::<Result<Vec<_>, _>>()?;
+        let count = (GROUPS_BYTES / GROUP_BYTES) as usize;
         Ok(ServedTables {
             inner: Arc::new(Inner {
                 folder,
                 batch: manifest.batch,
                 readers,
                 inputs,
-                groups: Cache::new(GROUPS_MAX),
+                groups: Cache::with_weighter(count, GROUPS_BYTES, ByBytes),
                 inlink_counts: InlinkCounts::default(),
             }),
         })
@@ -188,10 +204,6 @@ struct Folder {
 
 impl ServingFolder for Folder {
     fn open(&self, path: &str) -> io::Result<Arc<dyn ReadAt>> {
-        if path.split('/').any(|part| part == "..") {
-            let outside = format!("{path} is outside of the folder");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, outside));
-        }
         Ok(Arc::new(TableFile(self.sources.open(&self.locate(path))?)))
     }
 

@@ -212,6 +212,26 @@ fn the_text_with_more_words_is_searched_if_it_belongs_to_the_current_version() {
     }
 }
 
+/// Each capture has its own text, and the hour before the current version has more than are read.
+#[test]
+fn a_page_captured_every_few_seconds_has_its_own_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut records = String::new();
+    for number in 0..150 {
+        let second = number * 20;
+        let time = |second: u32| format!("2016-03-11T10:{:02}:{:02}Z", second / 60, second % 60);
+        records += &page(PAGE, &time(second), &format!("plain{number}"));
+        records += &text(
+            PAGE,
+            &time(second + 1),
+            &format!("several words and {WORD}{number}"),
+        );
+    }
+    let archive = loaded(dir.path(), &[("pages", &records)]);
+    assert_eq!(hits(&archive, &format!("{WORD}149")).len(), 1);
+    assert_eq!(hits(&archive, &format!("{WORD}148")).len(), 0);
+}
+
 #[test]
 fn a_version_that_comes_or_goes_changes_the_text() {
     let dir = tempfile::tempdir().unwrap();

@@ -27,6 +27,20 @@ enum Cells {
     Bool(Vec<Option<bool>>),
 }
 
+impl Cells {
+    fn size_bytes(&self) -> u64 {
+        let bytes = match self {
+            Cells::Text(texts) => {
+                let of_texts: usize = texts.iter().flatten().map(ByteArray::len).sum();
+                of_texts + size_of_val(texts.as_slice())
+            }
+            Cells::Number(numbers) => size_of_val(numbers.as_slice()),
+            Cells::Bool(values) => size_of_val(values.as_slice()),
+        };
+        bytes as u64
+    }
+}
+
 impl Group {
     /// Decodes the columns `fields` of a row group, which may have others.
     pub(super) fn read(
@@ -53,6 +67,11 @@ impl Group {
     /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
+    }
+
+    /// Returns the approximate memory in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.columns.iter().map(Cells::size_bytes).sum()
     }
 
     /// Returns a text; `None` if the row has none, or if there is no such row or column of texts.

@@ -76,6 +76,14 @@ impl Manifest {
         self.tables.get(table.name())
     }
 
+    /// Returns the paths of all files.
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        self.tables.values().flat_map(|table| {
+            let files = table.files.iter().map(|file| file.path.as_str());
+            files.chain(table.first_keys.as_deref())
+        })
+    }
+
     /// Replaces the manifest of a folder. All files that it names must be written.
     ///
     /// # Errors
@@ -139,7 +147,23 @@ fn parse(text: &[u8], path: &str) -> Result<Manifest, ServingError> {
             expected: FORMAT,
         });
     }
-    serde_json::from_slice(text).map_err(damaged)
+    let manifest: Manifest = serde_json::from_slice(text).map_err(damaged)?;
+    let outside = manifest.paths().find(|path| !is_inside(path));
+    match outside.map(str::to_owned) {
+        Some(outside) => Err(ServingError::Damaged {
+            path: path.to_owned(),
+            why: format!("{outside:?} is not a plain path in the folder"),
+        }),
+        None => Ok(manifest),
+    }
+}
+
+/// Returns whether a path stays in the folder. Other characters are refused, because a path of this
+/// machine may spell a dot as `\x2e`, and an address as `%2e`.
+fn is_inside(path: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '=');
+    path.split('/')
+        .all(|part| !matches!(part, "" | "." | "..") && part.chars().all(is_plain))
 }
 
 /// The part of a manifest that every format has.

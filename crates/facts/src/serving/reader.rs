@@ -10,6 +10,7 @@ use parquet::file::reader::{ChunkReader, FileReader as _, Length, SerializedFile
 use super::group::Group;
 use super::manifest::{MANIFEST, ServedTable};
 use super::tables::ServingTable;
+use super::writer::GROUP_ROWS;
 use super::{ReadAt, ServingError, ServingFolder};
 use crate::data_file::guarded;
 use crate::field::Field;
@@ -51,17 +52,19 @@ impl ServingReader {
                 why: format!("no table {}", table.name()),
             });
         };
-        let mut places = Vec::new();
-        if let Some(path) = &served.first_keys {
-            let groups = read_all(folder, path, table.first_fields(), table.key())?;
-            for group in &groups {
-                places.extend((0..group.len()).filter_map(|row| place_of(group, row)));
-            }
-        }
         let damaged = |why: &str| ServingError::Damaged {
             path: folder.locate(served.first_keys.as_deref().unwrap_or(MANIFEST)),
             why: why.to_owned(),
         };
+        let mut places = Vec::new();
+        if let Some(path) = &served.first_keys {
+            let groups = read_all(folder, path, table.first_fields(), table.key())?;
+            for group in &groups {
+                let found = (0..group.len()).map(|row| place_of(group, row));
+                let found = found.collect::<Option<Vec<_>>>();
+                places.extend(found.ok_or_else(|| damaged("a row group has an impossible place or size"))?);
+            }
+        }
         if places.iter().map(|place| place.rows).sum::<u64>() != served.rows {
             return Err(damaged(
                 "the first keys have another number of rows than the manifest",
@@ -97,29 +100,26 @@ impl ServingReader {
             });
         };
         let path = &self.paths[place.file];
-        let group = with_file(folder, path, |file| {
+        with_file(folder, path, |file| {
             if place.row_group >= file.num_row_groups() {
                 let missing = format!("no row group {}", place.row_group);
                 return Err(ParquetError::General(missing));
+            }
+            // The rows are decoded into memory, so their number is checked first.
+            let rows = file.metadata().row_group(place.row_group).num_rows();
+            if u64::try_from(rows) != Ok(place.rows) {
+                let other = format!(
+                    "row group {} has {rows} rows, not {}",
+                    place.row_group, place.rows
+                );
+                return Err(ParquetError::General(other));
             }
             Group::read(
                 &*file.get_row_group(place.row_group)?,
                 self.table.fields(),
                 self.table.key(),
             )
-        })?;
-        if group.len() as u64 != place.rows {
-            return Err(ServingError::Damaged {
-                path: folder.locate(path),
-                why: format!(
-                    "row group {} has {} rows, not {}",
-                    place.row_group,
-                    group.len(),
-                    place.rows
-                ),
-            });
-        }
-        Ok(group)
+        })
     }
 }
 
@@ -160,7 +160,8 @@ fn place_of(group: &Group, row: usize) -> Option<GroupPlace> {
     Some(GroupPlace {
         file: number("file")?,
         row_group: number("row_group")?,
-        rows: number("rows")? as u64,
+        // This bounds the memory of a look-up.
+        rows: number("rows").filter(|rows| *rows <= GROUP_ROWS)? as u64,
         first: group.key(row).into(),
     })
 }

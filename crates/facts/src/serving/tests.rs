@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::LocalFileStore;
+use crate::data_file::Writer;
+use crate::rows::Rows;
 
 struct Dir(PathBuf);
 
@@ -153,5 +155,98 @@ fn damage_is_an_error() {
         std::fs::write(dir.path().join(MANIFEST), text).unwrap();
         let error = Manifest::read(&folder).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_manifest_names_no_file_outside_of_its_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = Dir(dir.path().to_owned());
+    for path in [
+        "../captures/1.parquet",
+        "captures/../../1.parquet",
+        "\\x2e\\x2e/1.parquet",
+        "%2e%2e/1.parquet",
+        "..\\1.parquet",
+        "/etc/hosts",
+        "captures/1.parquet?x",
+        "./1.parquet",
+        "",
+    ] {
+        let (file, first) = (json!({"path": path, "rows": 1, "size_bytes": 1}), json!(path));
+        for served in [
+            json!({"rows": 1, "files": [file]}),
+            json!({"rows": 0, "files": [], "first_keys": first}),
+        ] {
+            let text = json!({"format": 1, "batch": 1, "has_rules": false, "tables": {"captures": served}});
+            std::fs::write(dir.path().join(MANIFEST), text.to_string()).unwrap();
+            let error = Manifest::read(&folder).unwrap_err();
+            assert!(matches!(error, ServingError::Damaged { .. }), "{path}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_row_group_of_impossible_size_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = Dir(dir.path().to_owned());
+    let table = ServingTable::Captures;
+    let written = write(dir.path(), 10);
+    let path = written.table(table).unwrap().first_keys.clone().unwrap();
+    for rows in [-1, 0, 11, i32::MAX] {
+        let mut first = Rows::new(table.first_fields());
+        let mut row = first.row();
+        row.int(0).int(0).int(rows).text("org,example)/00000");
+        row.optional_long(Some(-5)).int(1).optional_long(Some(7));
+        row.end();
+        let mut writer = Writer::new(table.first_fields()).unwrap();
+        writer.write(first).unwrap();
+        let bytes = writer.finish().unwrap().unwrap().bytes;
+        std::fs::write(dir.path().join(&path), bytes).unwrap();
+        let mut served = written.table(table).unwrap().clone();
+        served.rows = u64::try_from(rows).unwrap_or_default();
+        let opened = ServingReader::open(&folder, table, Some(&served));
+        let error = opened.and_then(|reader| reader.read(&folder, 0)).unwrap_err();
+        assert!(matches!(error, ServingError::Damaged { .. }), "{rows}: {error}");
+    }
+}
+
+#[test]
+fn the_memory_of_a_row_group_includes_its_texts() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, folder) = (LocalFileStore::new(dir.path()), Dir(dir.path().to_owned()));
+    let table = ServingTable::Captures;
+    let mut sizes = Vec::new();
+    for (batch, length) in [(1, 1), (2, 100_000)] {
+        let mut writer = ServingWriter::new(&store, table, batch);
+        let mut row = capture(1);
+        row["url"] = json!("u".repeat(length));
+        writer.push(row).unwrap();
+        let served = writer.finish().unwrap();
+        let reader = ServingReader::open(&folder, table, Some(&served)).unwrap();
+        sizes.push(reader.read(&folder, 0).unwrap().size_bytes());
+    }
+    assert_eq!(sizes[1] - sizes[0], 99_999);
+}
+
+#[test]
+fn a_file_of_long_texts_ends_early() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, folder) = (LocalFileStore::new(dir.path()), Dir(dir.path().to_owned()));
+    let table = ServingTable::Captures;
+    let mut writer = ServingWriter::new(&store, table, 1);
+    let rows = 2 * writer::GROUP_ROWS + 1;
+    for number in 0..rows {
+        let mut row = capture(number);
+        let digest = format!("{:016x}", (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        row["digest"] = json!(digest.repeat(2));
+        row["url"] = json!(format!("http://example.org/{digest}"));
+        writer.push(row).unwrap();
+    }
+    let served = writer.finish().unwrap();
+    assert_eq!((served.files.len(), served.rows), (3, rows as u64));
+    let reader = ServingReader::open(&folder, table, Some(&served)).unwrap();
+    for (number, place) in reader.places().iter().enumerate() {
+        assert_eq!(reader.read(&folder, number).unwrap().len() as u64, place.rows);
     }
 }

@@ -15,8 +15,11 @@ use crate::rows::Rows;
 /// Rows of a row group. A look-up decodes one.
 pub(super) const GROUP_ROWS: usize = 4_096;
 
-/// Rows of a file. A file is in memory until it is written.
+/// Rows of a file.
 const FILE_ROWS: u64 = 262_144;
+
+/// Size at which a file ends before that, in bytes: it is in memory until it is written.
+const FILE_BYTES: usize = if cfg!(test) { 32 << 10 } else { 64 << 20 };
 
 /// The files of a table under construction. Rows must come in the order of the table's key.
 pub struct ServingWriter<'p> {
@@ -61,7 +64,8 @@ impl<'p> ServingWriter<'p> {
         if self.waiting.len() == GROUP_ROWS {
             self.end_group()?;
         }
-        if self.file_rows >= FILE_ROWS {
+        let is_large = |writer: &Writer| writer.size_bytes() >= FILE_BYTES;
+        if self.file_rows >= FILE_ROWS || self.writer.as_ref().is_some_and(is_large) {
             self.end_file()?;
         }
         Ok(())

@@ -8,6 +8,7 @@ use extract::CaptureKind;
 use urlkey::Spelling;
 
 use super::Snapshot;
+use crate::cut::Row;
 use crate::error::SnapshotError;
 use crate::rows::CaptureRow;
 use crate::tables::Table;
@@ -70,8 +71,9 @@ impl Snapshot {
         version: &VersionRow,
     ) -> Result<Option<RenderedText>, SnapshotError> {
         let (cut, version_ms) = (self.cut(), version.fetch_time_ms);
-        let from = time_prefix(url_key, version_ms.saturating_sub(APART_MS));
-        let to = time_prefix(url_key, version_ms.saturating_add(APART_MS));
+        let (first_ms, last_ms) = self.times_nearest(url_key, version_ms)?;
+        let from = time_prefix(url_key, first_ms);
+        let to = time_prefix(url_key, last_ms.saturating_add(1));
         let spelling = Spelling::new(&version.url).ok();
         let mut found: Option<RenderedText> = None;
         for row in cut.range(Table::RenderedTexts, &from, &to).take(ROWS_MAX) {
@@ -79,13 +81,11 @@ impl Snapshot {
             if !is_of_key(&key, url_key) {
                 continue;
             }
-            let (_, place) = cut.decode(Table::RenderedTexts, &key, split_key(&key))?;
             let Some(attachment) = self.attachment(&key)? else {
                 continue;
             };
             let page = extract::derived_from(&attachment.url).unwrap_or_default();
-            let is_of_page = spelling.as_ref().is_none_or(|spelling| spelling.matches(page));
-            if !is_of_page || !self.is_nearest(url_key, place.fetch_time_ms, version_ms)? {
+            if spelling.as_ref().is_some_and(|spelling| !spelling.matches(page)) {
                 continue;
             }
             let text = cut.decode(Table::RenderedTexts, &key, texts::decode(&value))?;
@@ -111,20 +111,46 @@ impl Snapshot {
         self.line_row(input, line).map(Some)
     }
 
-    /// Returns whether no capture of a URL key is nearer to a time than the capture at
-    /// `capture_ms`.
-    fn is_nearest(&self, url_key: &str, time_ms: i64, capture_ms: i64) -> Result<bool, SnapshotError> {
-        let apart_ms = time_ms.saturating_sub(capture_ms).saturating_abs();
-        let after = time_ms.saturating_sub(apart_ms).saturating_add(1);
-        let (from, to) = (
-            time_prefix(url_key, after),
-            time_prefix(url_key, time_ms.saturating_add(apart_ms)),
+    /// Returns the first and the last time near a version to which no other capture of its URL key
+    /// is nearer.
+    fn times_nearest(&self, url_key: &str, version_ms: i64) -> Result<(i64, i64), SnapshotError> {
+        let captures = |from_ms: i64, to_ms: i64| {
+            let (from, to) = (time_prefix(url_key, from_ms), time_prefix(url_key, to_ms));
+            self.cut().range(Table::Captures, &from, &to)
+        };
+        // The middle between the version and a capture further away is too far in any case.
+        let before = captures(version_ms.saturating_sub(2 * APART_MS), version_ms).rev();
+        let after = captures(
+            version_ms.saturating_add(1),
+            version_ms.saturating_add(2 * APART_MS),
         );
-        for row in self.cut().range(Table::Captures, &from, &to) {
-            if is_of_key(&row?.0, url_key) {
-                return Ok(false);
+        let half_way = |other_ms: Option<i64>| {
+            let apart = other_ms.map_or(APART_MS, |other_ms| {
+                other_ms.saturating_sub(version_ms).saturating_abs() / 2
+            });
+            apart.min(APART_MS)
+        };
+        let before_ms = half_way(self.first_time(url_key, before)?);
+        let after_ms = half_way(self.first_time(url_key, after)?);
+        Ok((
+            version_ms.saturating_sub(before_ms),
+            version_ms.saturating_add(after_ms),
+        ))
+    }
+
+    /// Returns the time of the first capture of a URL key among rows.
+    fn first_time(
+        &self,
+        url_key: &str,
+        rows: impl Iterator<Item = Result<Row, SnapshotError>>,
+    ) -> Result<Option<i64>, SnapshotError> {
+        for row in rows {
+            let (key, _) = row?;
+            if is_of_key(&key, url_key) {
+                let (_, place) = self.cut().decode(Table::Captures, &key, split_key(&key))?;
+                return Ok(Some(place.fetch_time_ms));
             }
         }
-        Ok(true)
+        Ok(None)
     }
 }

@@ -96,6 +96,22 @@ fn a_later_batch_replaces_the_manifest_and_the_same_one_is_refused() {
 }
 
 #[test]
+fn tables_are_refused_once_their_archive_has_rules() {
+    let place = loaded();
+    place.good(&["export", "--serving", "tables"]);
+    place.good(&["rights", "add", "--deny", "--prefix", "http://news.example/"]);
+    // The epoch is the same: only the manifest is replaced.
+    let noted = place.run(&["export", "--serving", "tables"]);
+    assert_eq!(noted.code, Some(0), "{}", noted.stderr);
+    assert!(noted.stderr.contains("has access rules"), "{}", noted.stderr);
+    let served = place.run(&["serve", "--web", "tables", "--listen", "127.0.0.1:0"]);
+    assert_eq!(served.code, Some(1), "{}", served.stderr);
+    assert!(served.stderr.contains("access rules"), "{}", served.stderr);
+    let again = place.run(&["export", "--serving", "tables"]);
+    assert_eq!(again.code, Some(1), "{}", again.stderr);
+}
+
+#[test]
 fn a_part_of_the_archive_is_refused() {
     let place = loaded();
     for part in [
