@@ -16,6 +16,12 @@ const isOfSite = (url) => url.origin === SITE || (SITE.startsWith("https:") && S
 // Destinations whose content a page may load from any site, and never reads.
 const LOADED = new Set(["font", "script", "style"]);
 
+// Destinations whose content knows the address that it came from; "" is data for a script.
+const ADDRESSED = new Set(["", "script", "sharedworker", "style", "worker"]);
+
+// Responses of these statuses have no body.
+const EMPTY = new Set([204, 205, 304]);
+
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
@@ -58,5 +64,20 @@ async function answer(request, url, isOwn) {
     signal: request.signal,
   };
   if (request.method !== "GET" && request.method !== "HEAD") init.body = await request.arrayBuffer();
-  return fetch((isOwn ? "" : WEB) + "/__weft/get?" + asked, init);
+  const answered = await fetch((isOwn ? "" : WEB) + "/__weft/get?" + asked, init);
+  return ADDRESSED.has(request.destination) ? atItsAddress(answered) : answered;
+}
+
+// Gives a response the address of its request. The browser resolves what a module, a style or a
+// worker refers to against the address of the response, and tells it to scripts. A response that is
+// made here has none, so the browser takes that of the request. The browser follows a redirect
+// again, because that changes the address. A response that no script may read stays as it is.
+function atItsAddress(answered) {
+  if (answered.type !== "basic" && answered.type !== "cors") return answered;
+  if (answered.redirected) {
+    const target = new URL(answered.url).searchParams.get("url");
+    if (target) return Response.redirect(target);
+  }
+  const { status, statusText, headers } = answered;
+  return new Response(EMPTY.has(status) ? null : answered.body, { status, statusText, headers });
 }

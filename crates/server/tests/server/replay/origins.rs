@@ -411,6 +411,71 @@ fn a_page_works_as_it_did() {
     assert_eq!(proxy.take(), [""; 0]);
 }
 
+/// The browser resolves what a response refers to against the address of the response.
+#[test]
+fn modules_styles_and_workers_refer_to_what_is_next_to_them() {
+    let proxy = Proxy::start();
+    let Some(browser) = Browser::start(&proxy.flags()) else {
+        return;
+    };
+    let page = format!(
+        "{HTML}<title>page</title><link rel=stylesheet href=css/s.css><h1>x</h1><script type=module>\
+         import own from './js/main.js'; import moved from '/lib';\
+         const worker = new Worker('js/w.js'); worker.onmessage = async ({{ data }}) => {{ const {{ url }} = await fetch('data');\
+         document.title = ['said', own, moved, data, new URL(url).pathname, getComputedStyle(document.querySelector('h1')).color].join(' ') }}</script>"
+    );
+    let script = |text: &str| format!("Content-Type: text/javascript\r\n\r\n{text}");
+    let style = |text: &str| format!("Content-Type: text/css\r\n\r\n{text}");
+    let part = script("export { default } from './part.js'");
+    let worker = "importScripts('sieve.js'); postMessage(found + location.pathname)";
+    let scene = scene(&[
+        ("https://a.example/app/", 0, &page),
+        (
+            "https://a.example/app/css/s.css",
+            0,
+            &style("@import 'more.css';"),
+        ),
+        (
+            "https://a.example/app/css/more.css",
+            0,
+            &style("h1{color:rgb(1,2,3)}"),
+        ),
+        ("https://a.example/app/js/main.js", 0, &part),
+        (
+            "https://a.example/app/js/part.js",
+            0,
+            &script("export default new URL(import.meta.url).pathname"),
+        ),
+        (
+            "https://a.example/lib",
+            0,
+            "HTTP/1.1 302 Found\r\nLocation: /lib@3/index.js\r\n\r\n",
+        ),
+        ("https://a.example/lib@3/index.js", 0, &part),
+        (
+            "https://a.example/lib@3/part.js",
+            0,
+            &script("export default 'moved'"),
+        ),
+        ("https://a.example/app/js/w.js", 0, &script(worker)),
+        (
+            "https://a.example/app/js/sieve.js",
+            0,
+            &script("const found = 'sieve '"),
+        ),
+        (
+            "https://a.example/app/data",
+            0,
+            "Content-Type: text/plain\r\n\r\ndata",
+        ),
+    ]);
+    assert_eq!(
+        title_of(&browser, &scene, "https://a.example/app/", "said"),
+        "said /app/js/part.js moved sieve /app/js/w.js /app/data rgb(1, 2, 3)"
+    );
+    assert_eq!(proxy.take(), [""; 0]);
+}
+
 #[test]
 fn the_site_of_the_demo_opens_in_its_own_origin() {
     let proxy = Proxy::start();
