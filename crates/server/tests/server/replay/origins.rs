@@ -249,7 +249,7 @@ fn redirects_lead_to_the_origin_of_their_target() {
         &at(&scene, SITE, &asked("image", "/moved"), DATA),
         302,
         &[&format!(
-            "location: http://web.{rest}/__weft/get?for=image&url=https%3A%2F%2Fb.example%2Fx%3Fy\r\n"
+            "location: http://web.{rest}/__weft/get/https/b.example/x?for=image&url=https%3A%2F%2Fb.example%2Fx%3Fy\r\n"
         )],
     );
     check(
@@ -419,10 +419,11 @@ fn modules_styles_and_workers_refer_to_what_is_next_to_them() {
         return;
     };
     let page = format!(
-        "{HTML}<title>page</title><link rel=stylesheet href=css/s.css><h1>x</h1><script type=module>\
+        "{HTML}<title>page</title><link rel=stylesheet href=css/s.css><link rel=stylesheet href=https://cdn.example/a/s.css><h1>x</h1><script type=module>\
          import own from './js/main.js'; import moved from '/lib';\
          const worker = new Worker('js/w.js'); worker.onmessage = async ({{ data }}) => {{ const {{ url }} = await fetch('data');\
-         document.title = ['said', own, moved, data, new URL(url).pathname, getComputedStyle(document.querySelector('h1')).color].join(' ') }}</script>"
+         const {{ color, fontSize, zIndex }} = getComputedStyle(document.querySelector('h1'));\
+         document.title = ['said', own, moved, data, new URL(url).pathname, color, fontSize, zIndex].join(' ') }}</script>"
     );
     let script = |text: &str| format!("Content-Type: text/javascript\r\n\r\n{text}");
     let style = |text: &str| format!("Content-Type: text/css\r\n\r\n{text}");
@@ -440,6 +441,14 @@ fn modules_styles_and_workers_refer_to_what_is_next_to_them() {
             0,
             &style("h1{color:rgb(1,2,3)}"),
         ),
+        // No script may read a style of another site.
+        (
+            "https://cdn.example/a/s.css",
+            0,
+            &style("@import 'near.css'; @import '/root.css';"),
+        ),
+        ("https://cdn.example/a/near.css", 0, &style("h1{font-size:7px}")),
+        ("https://cdn.example/root.css", 0, &style("h1{z-index:9}")),
         ("https://a.example/app/js/main.js", 0, &part),
         (
             "https://a.example/app/js/part.js",
@@ -471,7 +480,7 @@ fn modules_styles_and_workers_refer_to_what_is_next_to_them() {
     ]);
     assert_eq!(
         title_of(&browser, &scene, "https://a.example/app/", "said"),
-        "said /app/js/part.js moved sieve /app/js/w.js /app/data rgb(1, 2, 3)"
+        "said /app/js/part.js moved sieve /app/js/w.js /app/data rgb(1, 2, 3) 7px 9"
     );
     assert_eq!(proxy.take(), [""; 0]);
 }
