@@ -91,10 +91,14 @@ class Weft:
     def original(self, address: str) -> "str | None":
         """Returns the captured address of one in a site's own origin."""
         parts = urllib.parse.urlsplit(address)
+        # The request of the worker of an origin names the captured address, or its path.
+        asked = urllib.parse.parse_qs(parts.query).get("url", [""])[0] if parts.path.startswith("/__weft/get") else ""
+        if asked.startswith("http"):
+            return asked
         match = re.fullmatch(r"(https?)--(.+?)\.\d{14,17}(\..*)?\.replay\.localhost", parts.hostname or "")
         if match:
             host = match[2].replace("--", "\0").replace("-", ".").replace("\0", "-")
-            rest = parts.path + (f"?{parts.query}" if parts.query else "")
+            rest = asked or parts.path + (f"?{parts.query}" if parts.query else "")
             return f"{match[1]}://{host}{rest}"
         return from_path(address)
 
