@@ -8,6 +8,7 @@ visited as captured (the browser asks a proxy, which answers from the records), 
 installs what it needs. A program that is missing is named with the reason, and the run goes on.
 """
 import argparse
+import itertools
 import json
 import pathlib
 import shutil
@@ -58,15 +59,15 @@ class Program:
         self.trapped.append(f"{request.method} {request.url}")
         return Answer(403)
 
-    def visit(self, wanted: Wanted, again: bool) -> "tuple[Seen, float | None, list[str]]":
-        """Returns what was seen, the load of a second visit, and requests to the live web."""
+    def visit(self, wanted: Wanted, again: bool) -> "tuple[Seen, Seen | None, list[str]]":
+        """Returns what was seen, also at a second visit, and requests to the live web."""
         context = self.context_for(wanted)
         before = len(self.trapped)
         address = self.replay.address(wanted.url, wanted.time, wanted.file.name)
         if self.above is None:
             self.above = self.measure_above(context, address)
         seen = self.one_visit(context, address)
-        second = self.one_visit(context, address).load_ms if again else None
+        second = self.one_visit(context, address) if again else None
         if context != self.kept:
             self.browser.dispose(context)
         return seen, second, self.trapped[before:]
@@ -129,9 +130,10 @@ def pages_of(given: argparse.Namespace, folder: pathlib.Path) -> "list[Wanted]":
         for url, file, seen in sites.capture(given.cache, folder, given.only):
             at = Records(file).by_url[url][0].time
             found.append(Wanted(url, at, file, True, seen))
-    for file in given.crawls:
-        for capture in Records(file).pages(given.pages):
-            found.append(Wanted(capture.url, capture.time, file, False))
+    crawls = [[Wanted(each.url, each.time, file, False) for each in Records(file).pages(given.pages)] for file in given.crawls]
+    # In turn, so that a run that is stopped has pages of all of them.
+    for turn in itertools.zip_longest(*crawls):
+        found += filter(None, turn)
     return found
 
 
@@ -145,16 +147,20 @@ def measured(given: argparse.Namespace, folder: pathlib.Path) -> "tuple[dict, li
     opened: "dict[pathlib.Path, Records]" = {}
     try:
         for number, each in enumerate(wanted):
+            if time.monotonic() > given.until:
+                problems.append(f"{len(wanted) - number} pages, for want of time")
+                break
             records = opened.setdefault(each.file, Records(each.file)) if each.file not in opened else opened[each.file]
             try:
                 plain = as_captured(browser, each, records, given.cache)
                 captured = each.seen or plain
                 scores[each.name()] = row = {"plain": score(captured, plain, lambda url: url, 0)}
+                add_second(row["plain"], plain)
                 keep(given, number, "captured", each, captured, [])
                 for program in programs[number % len(programs):] + programs[:number % len(programs)]:
-                    seen, second, live = program.visit(each, each.own)
+                    seen, second, live = program.visit(each, each.own and given.second)
                     row[program.replay.name] = result = score(captured, seen, program.replay.original, len(live))
-                    result.again_ms = second
+                    add_second(result, second)
                     lost = missing(captured, seen, program.replay.original)
                     keep(given, number, program.replay.name, each, seen, [f"missing {url}" for url in lost] + [f"live {url}" for url in live])
                 print(line(each, row), flush=True)
@@ -166,6 +172,12 @@ def measured(given: argparse.Namespace, folder: pathlib.Path) -> "tuple[dict, li
             replay.close()
         browser.close()
     return scores, problems
+
+
+def add_second(result: Score, second: "Seen | None") -> None:
+    if second:
+        result.again_ms = second.load_ms
+        result.document_first_byte_ms, result.document_load_ms = second.document_first_byte_ms, second.document_load_ms
 
 
 def line(wanted: Wanted, row: "dict[str, Score]") -> str:
@@ -190,9 +202,11 @@ MEASURES = [
     ("resources found", lambda each: each.found, 3),
     ("console errors a page, beyond those at capture", lambda each: each.errors, 2),
     ("requests to the live web, in all", lambda each: each.live, 0),
-    ("first byte of the page, ms (median)", lambda each: each.first_byte_ms, 0),
-    ("load event, ms (median)", lambda each: each.load_ms, 0),
-    ("load event of a second visit, ms (median)", lambda each: each.again_ms, 0),
+    ("first visit: first byte, ms (median)", lambda each: each.first_byte_ms, 0),
+    ("first visit: load event, ms (median)", lambda each: each.load_ms, 0),
+    ("second visit: load event, ms (median)", lambda each: each.again_ms, 0),
+    ("second visit, the document alone: first byte, ms (median)", lambda each: each.document_first_byte_ms, 0),
+    ("second visit, the document alone: load event, ms (median)", lambda each: each.document_load_ms, 0),
 ]
 
 
@@ -243,11 +257,14 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=8, help="of each crawl")
     parser.add_argument("--no-own", dest="own", action="store_false", help="without the pages of bench/replay_pages")
     parser.add_argument("--only", nargs="*", default=[], help="names of own pages")
+    parser.add_argument("--no-second", dest="second", action="store_false", help="without second visits")
+    parser.add_argument("--minutes", type=float, default=120, help="after which no further page is begun")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for pictures and what was seen")
     given = parser.parse_args()
     given.cache.mkdir(parents=True, exist_ok=True)
     need(given)
     begun = time.monotonic()
+    given.until = begun + given.minutes * 60
     with tempfile.TemporaryDirectory() as folder:
         scores, problems = measured(given, pathlib.Path(folder))
     if not scores:

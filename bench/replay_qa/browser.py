@@ -15,7 +15,7 @@ import websocket
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
     " --disable-component-update --disable-dev-shm-usage --hide-scrollbars --disable-extensions --disable-default-apps"
-    " --disable-features=OptimizationHints,MediaRouter,Translate,AutofillServerCommunication --ignore-certificate-errors --remote-debugging-port=0"
+    " --disable-features=OptimizationHints,MediaRouter,Translate,AutofillServerCommunication,SpareRendererForSitePerProcess --ignore-certificate-errors --remote-debugging-port=0"
     " --remote-allow-origins=* --autoplay-policy=no-user-gesture-required --mute-audio"
 ).split()
 
@@ -43,7 +43,7 @@ TEXT_OF = """(() => {
 
 TIMES_OF = """(() => {
   const entry = performance.getEntriesByType("navigation")[0];
-  return entry ? [performance.timeOrigin + entry.responseStart, performance.timeOrigin + entry.loadEventEnd, document.readyState] : null;
+  return entry ? [performance.timeOrigin, entry.responseStart, entry.loadEventEnd, document.readyState] : null;
 })()"""
 
 FRAME_BOX = """(() => {
@@ -66,8 +66,12 @@ class Seen:
     errors: "list[str]" = field(default_factory=list)
     text: str = ""
     picture: bytes = b""
+    #: From the moment that the reader asked for the page.
     first_byte_ms: "float | None" = None
     load_ms: "float | None" = None
+    #: From the moment that the browser asked for the document itself, in its frame.
+    document_first_byte_ms: "float | None" = None
+    document_load_ms: "float | None" = None
 
 
 class Browser:
@@ -231,8 +235,9 @@ class Page:
         frames = self.frames(original)
         self.seen.text = "\n".join([frames[0][1], *sorted(text for _, text, _ in frames[1:])]) if frames else ""
         if frames and frames[0][2]:
-            first, load, _ = frames[0][2]
-            self.seen.first_byte_ms, self.seen.load_ms = first - begun, load - begun
+            start, first, load, _ = frames[0][2]
+            self.seen.first_byte_ms, self.seen.load_ms = start + first - begun, start + load - begun
+            self.seen.document_first_byte_ms, self.seen.document_load_ms = first, load
         self.seen.picture = self.picture(framed)
         return self.seen
 
@@ -246,7 +251,7 @@ class Page:
             if quiet < (STALLED_SECONDS if self.open else QUIET_SECONDS):
                 continue
             frames = self.frames(original)
-            if frames and frames[0][2] and frames[0][2][2] == "complete":
+            if frames and frames[0][2] and frames[0][2][3] == "complete":
                 return
             self.changed = time.monotonic() - QUIET_SECONDS / 2
 

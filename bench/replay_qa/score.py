@@ -25,8 +25,10 @@ class Score:
     live: int
     first_byte_ms: "float | None"
     load_ms: "float | None"
-    #: The load of a second visit.
+    #: The load of a second visit, and its document's own times.
     again_ms: "float | None" = None
+    document_first_byte_ms: "float | None" = None
+    document_load_ms: "float | None" = None
 
 
 def score(captured: Seen, replayed: Seen, original, live: int) -> Score:
