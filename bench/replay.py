@@ -8,6 +8,7 @@ visited as captured (the browser asks a proxy, which answers from the records), 
 installs what it needs. A program that is missing is named with the reason, and the run goes on.
 """
 import argparse
+import functools
 import itertools
 import json
 import pathlib
@@ -144,25 +145,16 @@ def measured(given: argparse.Namespace, folder: pathlib.Path) -> "tuple[dict, li
     running, problems = started(given, folder, sorted({each.file for each in wanted}))
     programs = [Program(replay, browser, given.cache) for replay in running]
     scores: "dict[str, dict[str, Score]]" = {}
-    opened: "dict[pathlib.Path, Records]" = {}
+    records = functools.cache(Records)
     try:
         for number, each in enumerate(wanted):
             if time.monotonic() > given.until:
                 problems.append(f"{len(wanted) - number} pages, for want of time")
                 break
-            records = opened.setdefault(each.file, Records(each.file)) if each.file not in opened else opened[each.file]
+            # Each program is the first as often as the others.
+            turn = programs[number % len(programs):] + programs[:number % len(programs)]
             try:
-                plain = as_captured(browser, each, records, given.cache)
-                captured = each.seen or plain
-                scores[each.name()] = row = {"plain": score(captured, plain, lambda url: url, 0)}
-                add_second(row["plain"], plain)
-                keep(given, number, "captured", each, captured, [])
-                for program in programs[number % len(programs):] + programs[:number % len(programs)]:
-                    seen, second, live = program.visit(each, each.own and given.second)
-                    row[program.replay.name] = result = score(captured, seen, program.replay.original, len(live))
-                    add_second(result, second)
-                    lost = missing(captured, seen, program.replay.original)
-                    keep(given, number, program.replay.name, each, seen, [f"missing {url}" for url in lost] + [f"live {url}" for url in live])
+                scores[each.name()] = row = visited(given, number, each, as_captured(browser, each, records(each.file), given.cache), turn)
                 print(line(each, row), flush=True)
             except BrowserFailed as error:
                 problems.append(f"{each.name()}: {error}")
@@ -172,6 +164,22 @@ def measured(given: argparse.Namespace, folder: pathlib.Path) -> "tuple[dict, li
             replay.close()
         browser.close()
     return scores, problems
+
+
+def visited(given: argparse.Namespace, number: int, wanted: Wanted, plain: Seen, programs: "list[Program]") -> "dict[str, Score]":
+    """Visits a page in each program, and compares it with the page as captured."""
+    captured = wanted.seen or plain
+    row = {"plain": score(captured, plain, lambda url: url, 0)}
+    add_second(row["plain"], plain)
+    keep(given, number, "captured", wanted, captured, [])
+    for program in programs:
+        original = program.replay.original
+        seen, second, live = program.visit(wanted, wanted.own and given.second)
+        row[program.replay.name] = score(captured, seen, original, len(live))
+        add_second(row[program.replay.name], second)
+        notes = [f"missing {url}" for url in missing(captured, seen, original)] + [f"live {url}" for url in live]
+        keep(given, number, program.replay.name, wanted, seen, notes)
+    return row
 
 
 def add_second(result: Score, second: "Seen | None") -> None:
