@@ -218,7 +218,7 @@ class Page:
         elif method == "Network.responseReceived":
             # An element may request an address again: one good answer is enough.
             url = self.requests.get(key, params["response"]["url"])
-            if not good(self.seen.statuses.get(url, 0)):
+            if url.startswith("http") and not good(self.seen.statuses.get(url, 0)):
                 self.seen.statuses[url] = params["response"]["status"]
             self.open.discard(key)
         elif method in ("Network.loadingFinished", "Network.loadingFailed"):
