@@ -422,65 +422,61 @@ fn modules_styles_and_workers_refer_to_what_is_next_to_them() {
         "{HTML}<title>page</title><link rel=stylesheet href=css/s.css><link rel=stylesheet href=https://cdn.example/a/s.css><h1>x</h1><script type=module>\
          import own from './js/main.js'; import moved from '/lib';\
          const worker = new Worker('js/w.js'); worker.onmessage = async ({{ data }}) => {{ const {{ url }} = await fetch('data');\
-         const {{ color, fontSize, zIndex }} = getComputedStyle(document.querySelector('h1'));\
-         document.title = ['said', own, moved, data, new URL(url).pathname, color, fontSize, zIndex].join(' ') }}</script>"
+         const {{ color, fontSize, letterSpacing }} = getComputedStyle(document.querySelector('h1'));\
+         document.title = ['said', own, moved, data, new URL(url).pathname, color, fontSize, letterSpacing].join(' ') }}</script>"
     );
-    let script = |text: &str| format!("Content-Type: text/javascript\r\n\r\n{text}");
-    let style = |text: &str| format!("Content-Type: text/css\r\n\r\n{text}");
-    let part = script("export { default } from './part.js'");
-    let worker = "importScripts('sieve.js'); postMessage(found + location.pathname)";
-    let scene = scene(&[
-        ("https://a.example/app/", 0, &page),
+    let part = "export { default } from './part.js'";
+    // No script may read the styles of the other site.
+    let files = [
+        ("a.example/app/css/s.css", "css", "@import 'more.css';"),
+        ("a.example/app/css/more.css", "css", "h1{color:rgb(1,2,3)}"),
         (
-            "https://a.example/app/css/s.css",
-            0,
-            &style("@import 'more.css';"),
+            "cdn.example/a/s.css",
+            "css",
+            "@import 'near.css'; @import '/root.css';",
+        ),
+        ("cdn.example/a/near.css", "css", "h1{font-size:7px}"),
+        ("cdn.example/root.css", "css", "h1{letter-spacing:3px}"),
+        ("a.example/app/js/main.js", "javascript", part),
+        (
+            "a.example/app/js/part.js",
+            "javascript",
+            "export default new URL(import.meta.url).pathname",
+        ),
+        ("a.example/lib@3/index.js", "javascript", part),
+        ("a.example/lib@3/part.js", "javascript", "export default 'moved'"),
+        (
+            "a.example/app/js/w.js",
+            "javascript",
+            "importScripts('sieve.js'); postMessage(found + location.pathname)",
         ),
         (
-            "https://a.example/app/css/more.css",
-            0,
-            &style("h1{color:rgb(1,2,3)}"),
+            "a.example/app/js/sieve.js",
+            "javascript",
+            "const found = 'sieve '",
         ),
-        // No script may read a style of another site.
+        ("a.example/app/data", "plain", "data"),
+    ];
+    let files = files.map(|(url, kind, text)| {
         (
-            "https://cdn.example/a/s.css",
-            0,
-            &style("@import 'near.css'; @import '/root.css';"),
-        ),
-        ("https://cdn.example/a/near.css", 0, &style("h1{font-size:7px}")),
-        ("https://cdn.example/root.css", 0, &style("h1{z-index:9}")),
-        ("https://a.example/app/js/main.js", 0, &part),
-        (
-            "https://a.example/app/js/part.js",
-            0,
-            &script("export default new URL(import.meta.url).pathname"),
-        ),
-        (
-            "https://a.example/lib",
-            0,
-            "HTTP/1.1 302 Found\r\nLocation: /lib@3/index.js\r\n\r\n",
-        ),
-        ("https://a.example/lib@3/index.js", 0, &part),
-        (
-            "https://a.example/lib@3/part.js",
-            0,
-            &script("export default 'moved'"),
-        ),
-        ("https://a.example/app/js/w.js", 0, &script(worker)),
-        (
-            "https://a.example/app/js/sieve.js",
-            0,
-            &script("const found = 'sieve '"),
-        ),
-        (
-            "https://a.example/app/data",
-            0,
-            "Content-Type: text/plain\r\n\r\ndata",
-        ),
-    ]);
+            format!("https://{url}"),
+            format!("Content-Type: text/{kind}\r\n\r\n{text}"),
+        )
+    });
+    let moved = "HTTP/1.1 302 Found\r\nLocation: /lib@3/index.js\r\n\r\n";
+    let mut captures = vec![
+        ("https://a.example/app/", 0, page.as_str()),
+        ("https://a.example/lib", 0, moved),
+    ];
+    captures.extend(
+        files
+            .iter()
+            .map(|(url, message)| (url.as_str(), 0, message.as_str())),
+    );
+    let scene = scene(&captures);
     assert_eq!(
         title_of(&browser, &scene, "https://a.example/app/", "said"),
-        "said /app/js/part.js moved sieve /app/js/w.js /app/data rgb(1, 2, 3) 7px 9"
+        "said /app/js/part.js moved sieve /app/js/w.js /app/data rgb(1, 2, 3) 7px 3px"
     );
     assert_eq!(proxy.take(), [""; 0]);
 }
