@@ -16,8 +16,8 @@ DESTDIR ?=
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo sql programs install install-files deb deb-files docs python test test-fast test-absences test-programs test-python bench bench-full figures fuzz simulate screenshots lint lint-format lint-words lint-code \
-    need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-peers need-s3cmd need-rclone need-python
+.PHONY: help demo sql programs install install-files deb deb-files docs python test test-fast test-absences test-programs test-python bench bench-full figures likeness fuzz simulate screenshots lint lint-format lint-words lint-code \
+    need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-peers need-replays need-s3cmd need-rclone need-python
 .PHONY: dist dist-files wheel wheel-files need-maturin need-zig
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo 'make bench        measurements, beside peers and published figures'
 	@echo 'make bench-full   the same at full size: two hours, 45 GB of disk'
 	@echo 'make figures      one table beside other programs, of one run: docs/figures.md; FIGURES_FLAGS=--help tells more'
+	@echo 'make likeness     archived pages in a browser, beside pywb and wabac.js; LIKENESS_FLAGS=--help tells more'
 	@echo 'make fuzz         changed inputs for everything that reads bytes from outside; FUZZ_FLAGS=--help tells more'
 	@echo 'make simulate     the store and the index with faults and crashes, seed after seed; SIMULATE_FLAGS=--help tells more'
 	@echo 'make screenshots  pictures of every page of the web interface; that of SQL where make sql has built it'
@@ -205,6 +206,11 @@ figures: need-cargo need-peers
 	$(CARGO) build --release -p weft -p bench
 	python3 bench/figures.py docs/figures.md --programs '$(CARGO_TARGET_DIR)/release' --python '$(VENV)/bin/python' $(FIGURES_FLAGS)
 
+# Pages of crawls are added with LIKENESS_FLAGS='crawls/*.warc.gz'. It needs npm for its own pages.
+likeness: need-cargo need-chromium need-replays
+	$(CARGO) build --release -p weft
+	$(VENV)/bin/python bench/replay.py --weft '$(WEFT)' --cache '$(VENV)/../replay' $(LIKENESS_FLAGS)
+
 # Ten seconds a target; FUZZ_FLAGS='warc_reader --seconds 600' for one of them and longer.
 fuzz: need-cargo
 	$(CARGO) run --release -p fuzz --bin fuzz -- $(FUZZ_FLAGS)
@@ -285,6 +291,11 @@ need-readers: need-venv
 # What an index of full text is otherwise built with (bench/load_peer.py).
 need-peers: need-venv
 	$(call pip-install,FastWARC and others,fastwarc$(COMMA) selectolax$(COMMA) tantivy,fastwarc selectolax tantivy)
+
+# A replay server beside Weft, and what bench/replay.py drives a browser and compares pictures with.
+need-replays: need-venv
+	$(call pip-install,pywb,pywb.apps.cli,pywb)
+	$(call pip-install,clients of a browser,websocket$(COMMA) numpy$(COMMA) PIL$(COMMA) warcio,websocket-client numpy pillow warcio)
 
 # What builds the package for Python, and what its tests use. It has an environment of its own: pyspark is large.
 PYTHON_NEEDS = maturin pytest 'pyarrow>=15' 'pandas>=2.2' 'deltalake>=1' duckdb polars 'pyspark>=4.1,<4.2' 'delta-spark>=4.1,<4.2' 'kazoo>=2.10' adbc_driver_flightsql

@@ -16,12 +16,33 @@ const isOfSite = (url) => url.origin === SITE || (SITE.startsWith("https:") && S
 // Destinations whose content a page may load from any site, and never reads.
 const LOADED = new Set(["font", "script", "style"]);
 
+// Destinations whose content knows the address that it came from; "" is data for a script.
+const ADDRESSED = new Set(["", "script", "sharedworker", "style", "worker"]);
+
+// Responses of these statuses have no body.
+const EMPTY = new Set([204, 205, 304]);
+
+// The browser resolves what a style of another site refers to against the address of its response,
+// which no script may read and the worker cannot change. So the URL follows in its path:
+// `/__weft/get/https/cdn.example/a/b.css`.
+const GET = "/__weft/get";
+const IN_PATH = /^\/__weft\/get\/(https?)\/([^/]+)(\/.*)$/;
+
+// The URL that a style of another site refers to, by the path or from the root of that site.
+function referred(url, referrer) {
+  const direct = IN_PATH.exec(url.pathname);
+  if (direct) return new URL(direct[1] + "://" + direct[2] + direct[3] + url.search);
+  const style = referrer.startsWith(WEB + "/") && IN_PATH.exec(new URL(referrer).pathname);
+  return style ? new URL(style[1] + "://" + style[2] + url.pathname + url.search) : url;
+}
+
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
 self.addEventListener("fetch", (event) => {
   const { request } = event;
-  const url = new URL(request.url);
+  const asked = new URL(request.url);
+  const url = asked.origin === WEB ? referred(asked, request.referrer) : asked;
   const isFrame = request.mode === "navigate";
   // The server leads a separate window to the archive's page around the site.
   if (isFrame && request.destination === "document") return;
@@ -40,7 +61,7 @@ async function answer(request, url, isOwn) {
   const isFrame = request.mode === "navigate";
   const asked = new URLSearchParams({
     for: request.destination || "fetch",
-    url: isOwn ? url.pathname + url.search : request.url.split("#")[0],
+    url: isOwn ? url.pathname + url.search : url.href.split("#")[0],
   });
   if (!isOwn && LOADED.has(request.destination)) asked.set("loaded", "1");
   // A request whose answer cannot be read may not have these headers.
@@ -58,5 +79,21 @@ async function answer(request, url, isOwn) {
     signal: request.signal,
   };
   if (request.method !== "GET" && request.method !== "HEAD") init.body = await request.arrayBuffer();
-  return fetch((isOwn ? "" : WEB) + "/__weft/get?" + asked, init);
+  const place = isOwn ? GET : WEB + GET + "/" + url.protocol.slice(0, -1) + "/" + url.host + url.pathname;
+  const answered = await fetch(place + "?" + asked, init);
+  return ADDRESSED.has(request.destination) ? atItsAddress(answered) : answered;
+}
+
+// Gives a response the address of its request. The browser resolves what a module, a style or a
+// worker refers to against the address of the response, and tells it to scripts. A response that is
+// made here has none, so the browser takes that of the request. The browser follows a redirect
+// again, because that changes the address. A response that no script may read stays as it is.
+function atItsAddress(answered) {
+  if (answered.type !== "basic" && answered.type !== "cors") return answered;
+  if (answered.redirected) {
+    const target = new URL(answered.url).searchParams.get("url");
+    if (target) return Response.redirect(target);
+  }
+  const { status, statusText, headers } = answered;
+  return new Response(EMPTY.has(status) ? null : answered.body, { status, statusText, headers });
 }

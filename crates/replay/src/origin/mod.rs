@@ -51,8 +51,15 @@ pub const INSTALL_PATH: &str = "/__weft/install.js";
 /// Path of [`WORKER`].
 pub const WORKER_PATH: &str = "/__weft/worker.js";
 
-/// Path at which the worker asks for the capture of the parameter `url`.
+/// Path at which the worker asks for the capture of the parameter `url`. The URL of another site
+/// also follows after it ([`is_get`]).
 pub const GET_PATH: &str = "/__weft/get";
+
+/// Returns whether the worker asks for a capture at this path.
+pub fn is_get(path: &str) -> bool {
+    let rest = path.strip_prefix(GET_PATH);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
 
 /// Path of the redirect to the address of the parameter `url`.
 pub const TO_PATH: &str = "/__weft/to";
@@ -64,7 +71,7 @@ mod tests {
     #[test]
     fn the_scripts_know_the_paths_and_the_policy() {
         assert!(WORKER.contains(&format!("startsWith(\"{OWN_PREFIX}\")")));
-        assert!(WORKER.contains("\"//web\"") && WORKER.contains(&format!("\"{GET_PATH}?\"")));
+        assert!(WORKER.contains("\"//web\"") && WORKER.contains(&format!("const GET = \"{GET_PATH}\";")));
         assert!(INSTALL.contains(&format!("register(\"{WORKER_PATH}\"")));
         assert!(HEAD.contains(&format!("\"{TO_PATH}?url=\"")));
         assert!(HEAD.contains(&format!("const FRAME = \"{}\";", crate::FRAME_NAME)));

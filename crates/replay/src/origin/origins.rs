@@ -84,13 +84,13 @@ impl Origins {
         url.set_fragment(None);
         // A site may read its own resources without saying so.
         let is_own = self.origin_of(&Site::of(&url)?.label()) == self.own;
-        let (origin, asked) = if is_own {
-            (self.own.clone(), rest_of(&url).to_owned())
+        let (place, asked) = if is_own {
+            (format!("{}{GET_PATH}", self.own), rest_of(&url))
         } else {
-            (self.others(), url.as_str().to_owned())
+            (format!("{}{}", self.others(), path_of_other(&url)), url.as_str())
         };
         let asked: String = byte_serialize(asked.as_bytes()).collect();
-        Some(format!("{origin}{GET_PATH}?{parameters}&url={asked}"))
+        Some(format!("{place}?{parameters}&url={asked}"))
     }
 
     /// Returns the origin that answers for other sites.
@@ -139,6 +139,13 @@ fn redirect_path(url: &Url) -> String {
     format!("{TO_PATH}?url={url}")
 }
 
+/// Returns the path at which the worker asks for a resource of another site. It ends like the URL,
+/// because browsers resolve the references of a style against it.
+fn path_of_other(url: &Url) -> String {
+    let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
+    format!("{GET_PATH}/{}/{host}{}", url.scheme(), url.path())
+}
+
 /// Returns everything of a URL after its origin.
 fn rest_of(url: &Url) -> &str {
     &url[url::Position::BeforePath..]
@@ -174,7 +181,9 @@ mod tests {
             (&origins, format!("https://http--b-example.{rest}/c?d#e")),
             (
                 &resource,
-                format!("https://web.{rest}/__weft/get?for=image&url=http%3A%2F%2Fb.example%2Fc%3Fd"),
+                format!(
+                    "https://web.{rest}/__weft/get/http/b.example/c?for=image&url=http%3A%2F%2Fb.example%2Fc%3Fd"
+                ),
             ),
         ] {
             assert_eq!(origins.redirected(&url("http://b.example/c?d#e")), Some(expected));

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a frame | the small page. It installs the service worker of the origin, and loads the address again |
 //! | a separate window | a redirect to the archive's page around the site |
-//! | of the worker for the script, or for a capture ([`GET_PATH`]) | it |
+//! | of the worker for the script, or for a capture ([`is_get`]) | it |
 //! | a script of the archive, a redirect ([`TO_PATH`]) | it |
 //! | anything else | 403, without content |
 //!
@@ -29,7 +29,7 @@ use axum::extract::Request;
 use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use replay::origin::{
-    GET_PATH, HEAD, HEAD_PATH, INSTALL, INSTALL_PATH, OWN_PREFIX, Site, TO_PATH, WORKER, WORKER_PATH,
+    HEAD, HEAD_PATH, INSTALL, INSTALL_PATH, OWN_PREFIX, Site, TO_PATH, WORKER, WORKER_PATH, is_get,
 };
 use url::Url;
 
@@ -61,7 +61,7 @@ pub(super) async fn respond(state: &Arc<Common>, visit: &Visit, mut request: Req
 }
 
 async fn answered(state: &Arc<Common>, visit: &Visit, request: Request) -> Response {
-    if request.uri().path() == GET_PATH && Fetch::of(request.headers()).is_data(visit) {
+    if is_get(request.uri().path()) && Fetch::of(request.headers()).is_data(visit) {
         if request.method() == Method::OPTIONS {
             return resource::preflight(visit, request.headers());
         }

@@ -1,4 +1,6 @@
 //! A capture, as the worker of an archived site asks for it: `/__weft/get?for=image&url=...`.
+//! What a path says after that (`/__weft/get/https/cdn.example/a/b.css?...`) is for the browser, which
+//! resolves the references of a style against it.
 //!
 //! | parameter | meaning |
 //! |---|---|

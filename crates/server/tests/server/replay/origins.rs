@@ -249,7 +249,7 @@ fn redirects_lead_to_the_origin_of_their_target() {
         &at(&scene, SITE, &asked("image", "/moved"), DATA),
         302,
         &[&format!(
-            "location: http://web.{rest}/__weft/get?for=image&url=https%3A%2F%2Fb.example%2Fx%3Fy\r\n"
+            "location: http://web.{rest}/__weft/get/https/b.example/x?for=image&url=https%3A%2F%2Fb.example%2Fx%3Fy\r\n"
         )],
     );
     check(
@@ -407,6 +407,76 @@ fn a_page_works_as_it_did() {
     assert_eq!(
         title,
         "said /page?q=1 https://a.example/page?q=1 loaded stored c=cookie /pushed rgb(1, 2, 3) true https://frame.example hello true data data module srcdoc 23"
+    );
+    assert_eq!(proxy.take(), [""; 0]);
+}
+
+/// The browser resolves what a response refers to against the address of the response.
+#[test]
+fn modules_styles_and_workers_refer_to_what_is_next_to_them() {
+    let proxy = Proxy::start();
+    let Some(browser) = Browser::start(&proxy.flags()) else {
+        return;
+    };
+    let page = format!(
+        "{HTML}<title>page</title><link rel=stylesheet href=css/s.css><link rel=stylesheet href=https://cdn.example/a/s.css><h1>x</h1><script type=module>\
+         import own from './js/main.js'; import moved from '/lib';\
+         const worker = new Worker('js/w.js'); worker.onmessage = async ({{ data }}) => {{ const {{ url }} = await fetch('data');\
+         const {{ color, fontSize, letterSpacing }} = getComputedStyle(document.querySelector('h1'));\
+         document.title = ['said', own, moved, data, new URL(url).pathname, color, fontSize, letterSpacing].join(' ') }}</script>"
+    );
+    let part = "export { default } from './part.js'";
+    // No script may read the styles of the other site.
+    let files = [
+        ("a.example/app/css/s.css", "css", "@import 'more.css';"),
+        ("a.example/app/css/more.css", "css", "h1{color:rgb(1,2,3)}"),
+        (
+            "cdn.example/a/s.css",
+            "css",
+            "@import 'near.css'; @import '/root.css';",
+        ),
+        ("cdn.example/a/near.css", "css", "h1{font-size:7px}"),
+        ("cdn.example/root.css", "css", "h1{letter-spacing:3px}"),
+        ("a.example/app/js/main.js", "javascript", part),
+        (
+            "a.example/app/js/part.js",
+            "javascript",
+            "export default new URL(import.meta.url).pathname",
+        ),
+        ("a.example/lib@3/index.js", "javascript", part),
+        ("a.example/lib@3/part.js", "javascript", "export default 'moved'"),
+        (
+            "a.example/app/js/w.js",
+            "javascript",
+            "importScripts('sieve.js'); postMessage(found + location.pathname)",
+        ),
+        (
+            "a.example/app/js/sieve.js",
+            "javascript",
+            "const found = 'sieve '",
+        ),
+        ("a.example/app/data", "plain", "data"),
+    ];
+    let files = files.map(|(url, kind, text)| {
+        (
+            format!("https://{url}"),
+            format!("Content-Type: text/{kind}\r\n\r\n{text}"),
+        )
+    });
+    let moved = "HTTP/1.1 302 Found\r\nLocation: /lib@3/index.js\r\n\r\n";
+    let mut captures = vec![
+        ("https://a.example/app/", 0, page.as_str()),
+        ("https://a.example/lib", 0, moved),
+    ];
+    captures.extend(
+        files
+            .iter()
+            .map(|(url, message)| (url.as_str(), 0, message.as_str())),
+    );
+    let scene = scene(&captures);
+    assert_eq!(
+        title_of(&browser, &scene, "https://a.example/app/", "said"),
+        "said /app/js/part.js moved sieve /app/js/w.js /app/data rgb(1, 2, 3) 7px 3px"
     );
     assert_eq!(proxy.take(), [""; 0]);
 }

@@ -1,0 +1,1 @@
+export const greet = (name) => `Good day, ${name}, from ${new URL(import.meta.url).pathname}`;

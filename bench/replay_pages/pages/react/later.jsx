@@ -1,0 +1,3 @@
+export default function Later() {
+  return <footer>This part arrived later, as a chunk of its own.</footer>;
+}

@@ -1,0 +1,1 @@
+"""What bench/replay.py measures with."""
