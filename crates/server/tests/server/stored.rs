@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use access::Groups;
 use archive::Archive;
-use archive::question::{TakeDown, TakedownSelector, UndoTakedown};
+use archive::question::{LoadRequest, TakeDown, TakedownSelector, UndoTakedown};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use inputs::LoadInput;
 use server::ServerSettings;
 use std::io::Write as _;
 use tower::ServiceExt;
@@ -319,6 +320,91 @@ async fn places_of_captures_lead_to_their_bytes() {
         checked += 1;
     }
     assert!(checked > 12, "{}", list.text());
+}
+
+/// The last part of a name is what replay programs know of a file, and all packages of Weft have
+/// the same: `data.warc.gz`.
+#[tokio::test]
+async fn of_inputs_with_one_name_the_one_with_the_record_answers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let time = 1_390_766_784_000;
+    let write = |name: &str, words: [&str; 2]| {
+        let path = folder.path().join(name).join("data.warc");
+        std::fs::create_dir(folder.path().join(name)).expect("a folder");
+        let mut writer = Writer::create(&path, warc::Compression::Plain).expect("a file");
+        for (number, word) in words.iter().enumerate() {
+            let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{word}");
+            let url = format!("http://{name}.example/{number}");
+            let draft = Draft::response(&url, time, http.into_bytes());
+            writer.write(&draft).expect("a record");
+        }
+        writer.finish().expect("written");
+        path
+    };
+    // The first records of `a` and `b` differ in length, those of `b` and `c` do not.
+    let files = [
+        write("a", ["river", "mill"]),
+        write("b", ["a longer river", "bridge"]),
+        write("c", ["a longer brook", "a ford"]),
+    ];
+    let by_path = |path: &PathBuf| LoadRequest {
+        inputs: vec![LoadInput {
+            name: path.display().to_string(),
+            path: path.display().to_string(),
+        }],
+        ..LoadRequest::default()
+    };
+    // The whole name of this one is the last part of the others.
+    let loaded = load(&files[..1], None);
+    let (archive, router) = (&loaded.archive, open(&loaded.archive));
+    archive
+        .load(&by_path(&files[1]), &mut |_, _| true)
+        .expect("a load");
+    for (host, file) in [("a.example", &files[0]), ("b.example", &files[1])] {
+        let stored = std::fs::read(file).expect("the input");
+        let path = format!("/cdx?url={host}&matchType=host&fl=filename,offset,length&output=text");
+        let list = get(&router, &path).await.text();
+        assert_eq!(list.lines().count(), 2, "{list}");
+        for line in list.lines() {
+            let place: Vec<&str> = line.split(' ').collect();
+            let offset: usize = place[1].parse().expect("an offset");
+            let end = offset + place[2].parse::<usize>().expect("a length");
+            let path = format!("/record/{}", place[0]);
+            let part = ranged(&router, &path, &format!("bytes={offset}-{}", end - 1)).await;
+            assert_eq!(
+                (part.status, part.body.as_slice()),
+                (206, &stored[offset..end]),
+                "{line}"
+            );
+            let part = get(
+                &router,
+                &format!("{path}?offset={offset}&length={}", end - offset),
+            )
+            .await;
+            assert_eq!(
+                (part.status, part.body.as_slice()),
+                (200, &stored[offset..end]),
+                "{line}"
+            );
+        }
+    }
+    for (path, status) in [
+        ("/record/data.warc", 200),
+        ("/record/data.warc?offset=0", 409),
+        ("/record/data.warc?offset=1&length=9", 404),
+    ] {
+        let reply = get(&router, path).await;
+        assert_eq!(reply.status, status, "{path}: {}", reply.text());
+    }
+    archive
+        .load(&by_path(&files[2]), &mut |_, _| true)
+        .expect("a load");
+    let list = get(&router, "/cdx?url=b.example/0&fl=length&output=text")
+        .await
+        .text();
+    let path = format!("/record/data.warc?offset=0&length={}", list.trim());
+    let reply = get(&router, &path).await;
+    assert_eq!(reply.status, 409, "{path}: {}", reply.text());
 }
 
 /// A record that shares a compressed member with others has no separate byte range.
