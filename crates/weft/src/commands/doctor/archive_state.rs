@@ -219,7 +219,7 @@ fn losses(status: &StatusBody) -> Finding {
         quarantined => Finding::warning(
             "quarantine",
             format!(
-                "{} of {} could not be used",
+                "{} of {} damaged or not usable",
                 counted(quarantined, "piece", "pieces"),
                 counted(status.records.saturating_add(quarantined), "record", "records")
             ),
