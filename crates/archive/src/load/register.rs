@@ -7,6 +7,7 @@
 //!   if it was loaded before and is missing now;
 //! - if an input continues one that was believed complete, reading begins after the last complete
 //!   record of that one;
+//! - an input without a label gets that of the input that was at its place;
 //! - an unfinished input keeps its state if other content is at its place now, and its row says so.
 
 use std::collections::HashSet;
@@ -90,7 +91,8 @@ pub(super) fn register(
     if content.is_ok() {
         note_other_content(context, claimed, &location, continues, &digest)?;
     }
-    let mut asked = LedgerRow::pending(&found.name, &location, &digest, size, &context.collection);
+    let label = label(context, &location);
+    let mut asked = LedgerRow::pending(&found.name, &location, &digest, size, &label);
     if let Some(rest) = &rest {
         asked.digesting = SavedDigest::of(rest, version, growing);
     }
@@ -126,6 +128,16 @@ pub(super) fn register(
         growing,
         rest,
     })
+}
+
+/// Returns the label of an input: that of the load, or else that of the input loaded from its place
+/// before. A file that replaces another, such as a redacted copy, stays under the same rules.
+fn label(context: &Context, location: &str) -> String {
+    if !context.collection.is_empty() {
+        return context.collection.clone();
+    }
+    let earlier = context.open.index.input_at(location);
+    earlier.map(|(_, entry)| entry.collection).unwrap_or_default()
 }
 
 /// Adds the captures of a known input whose takedown is undone. If a record cannot be read, the
