@@ -1,6 +1,6 @@
 //! Bytes of inputs by offset and length, for clients that may see them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use access::Groups;
 use archive::Archive;
@@ -322,72 +322,71 @@ async fn places_of_captures_lead_to_their_bytes() {
     assert!(checked > 12, "{}", list.text());
 }
 
-/// The last part of a name is what replay programs know of a file, and all packages of Weft have
-/// the same: `data.warc.gz`.
-#[tokio::test]
-async fn of_inputs_with_one_name_the_one_with_the_record_answers() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let time = 1_390_766_784_000;
-    let write = |name: &str, words: [&str; 2]| {
-        let path = folder.path().join(name).join("data.warc");
-        std::fs::create_dir(folder.path().join(name)).expect("a folder");
-        let mut writer = Writer::create(&path, warc::Compression::Plain).expect("a file");
-        for (number, word) in words.iter().enumerate() {
-            let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{word}");
-            let url = format!("http://{name}.example/{number}");
-            let draft = Draft::response(&url, time, http.into_bytes());
-            writer.write(&draft).expect("a record");
-        }
-        writer.finish().expect("written");
-        path
-    };
-    // The first records of `a` and `b` differ in length, those of `b` and `c` do not.
-    let files = [
-        write("a", ["river", "mill"]),
-        write("b", ["a longer river", "bridge"]),
-        write("c", ["a longer brook", "a ford"]),
-    ];
-    let by_path = |path: &PathBuf| LoadRequest {
+/// Writes two pages of a host to `data.warc` in a folder of its name.
+fn two_pages(folder: &Path, name: &str, words: [&str; 2]) -> PathBuf {
+    let path = folder.join(name).join("data.warc");
+    std::fs::create_dir(folder.join(name)).expect("a folder");
+    let mut writer = Writer::create(&path, warc::Compression::Plain).expect("a file");
+    for (number, word) in words.iter().enumerate() {
+        let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{word}");
+        let url = format!("http://{name}.example/{number}");
+        let draft = Draft::response(&url, 1_390_766_784_000, http.into_bytes());
+        writer.write(&draft).expect("a record");
+    }
+    writer.finish().expect("written");
+    path
+}
+
+/// Loads a file under its whole path.
+fn load_by_path(archive: &Archive, path: &Path) {
+    let request = LoadRequest {
         inputs: vec![LoadInput {
             name: path.display().to_string(),
             path: path.display().to_string(),
         }],
         ..LoadRequest::default()
     };
+    archive.load(&request, &mut |_, _| true).expect("a load");
+}
+
+/// Checks that the places of a host's captures in CDX lead to the bytes of the file.
+async fn check_places(router: &Router, host: &str, file: &Path) {
+    let stored = std::fs::read(file).expect("the input");
+    let path = format!("/cdx?url={host}&matchType=host&fl=filename,offset,length&output=text");
+    let list = get(router, &path).await.text();
+    assert_eq!(list.lines().count(), 2, "{list}");
+    for line in list.lines() {
+        let place: Vec<&str> = line.split(' ').collect();
+        let offset: usize = place[1].parse().expect("an offset");
+        let length: usize = place[2].parse().expect("a length");
+        let expected = &stored[offset..offset + length];
+        let path = format!("/record/{}", place[0]);
+        let range = format!("bytes={offset}-{}", offset + length - 1);
+        let part = ranged(router, &path, &range).await;
+        assert_eq!((part.status, part.body.as_slice()), (206, expected), "{line}");
+        let part = get(router, &format!("{path}?offset={offset}&length={length}")).await;
+        assert_eq!((part.status, part.body.as_slice()), (200, expected), "{line}");
+    }
+}
+
+/// The last part of a name is what replay programs know of a file, and all packages of Weft have
+/// the same: `data.warc.gz`.
+#[tokio::test]
+async fn of_inputs_with_one_name_the_one_with_the_record_answers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The first records of `a` and `b` differ in length, those of `b` and `c` do not.
+    let files = [
+        ("a", ["river", "mill"]),
+        ("b", ["a longer river", "bridge"]),
+        ("c", ["a longer brook", "a ford"]),
+    ]
+    .map(|(name, words)| two_pages(folder.path(), name, words));
     // The whole name of this one is the last part of the others.
     let loaded = load(&files[..1], None);
-    let (archive, router) = (&loaded.archive, open(&loaded.archive));
-    archive
-        .load(&by_path(&files[1]), &mut |_, _| true)
-        .expect("a load");
-    for (host, file) in [("a.example", &files[0]), ("b.example", &files[1])] {
-        let stored = std::fs::read(file).expect("the input");
-        let path = format!("/cdx?url={host}&matchType=host&fl=filename,offset,length&output=text");
-        let list = get(&router, &path).await.text();
-        assert_eq!(list.lines().count(), 2, "{list}");
-        for line in list.lines() {
-            let place: Vec<&str> = line.split(' ').collect();
-            let offset: usize = place[1].parse().expect("an offset");
-            let end = offset + place[2].parse::<usize>().expect("a length");
-            let path = format!("/record/{}", place[0]);
-            let part = ranged(&router, &path, &format!("bytes={offset}-{}", end - 1)).await;
-            assert_eq!(
-                (part.status, part.body.as_slice()),
-                (206, &stored[offset..end]),
-                "{line}"
-            );
-            let part = get(
-                &router,
-                &format!("{path}?offset={offset}&length={}", end - offset),
-            )
-            .await;
-            assert_eq!(
-                (part.status, part.body.as_slice()),
-                (200, &stored[offset..end]),
-                "{line}"
-            );
-        }
-    }
+    let router = open(&loaded.archive);
+    load_by_path(&loaded.archive, &files[1]);
+    check_places(&router, "a.example", &files[0]).await;
+    check_places(&router, "b.example", &files[1]).await;
     for (path, status) in [
         ("/record/data.warc", 200),
         ("/record/data.warc?offset=0", 409),
@@ -396,13 +395,9 @@ async fn of_inputs_with_one_name_the_one_with_the_record_answers() {
         let reply = get(&router, path).await;
         assert_eq!(reply.status, status, "{path}: {}", reply.text());
     }
-    archive
-        .load(&by_path(&files[2]), &mut |_, _| true)
-        .expect("a load");
-    let list = get(&router, "/cdx?url=b.example/0&fl=length&output=text")
-        .await
-        .text();
-    let path = format!("/record/data.warc?offset=0&length={}", list.trim());
+    load_by_path(&loaded.archive, &files[2]);
+    let list = get(&router, "/cdx?url=b.example/0&fl=length&output=text").await;
+    let path = format!("/record/data.warc?offset=0&length={}", list.text().trim());
     let reply = get(&router, &path).await;
     assert_eq!(reply.status, 409, "{path}: {}", reply.text());
 }
