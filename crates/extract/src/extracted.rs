@@ -70,8 +70,8 @@ pub struct Capture {
     /// it; it is found among all captures.
     #[serde(default)]
     pub original: Option<Box<Original>>,
-    /// Why the payload is incomplete: the reason of the crawler (`WARC-Truncated`: `length`, `time`,
-    /// `disconnect`, ...), `segment`, or [`Capture::DAMAGED`]. Empty if it is whole as far as known.
+    /// Why the payload is incomplete: the reason of the crawler (`WARC-Truncated`: `length`,
+    /// `time`, `disconnect`, ...), `segment`, or [`Capture::DAMAGED`]. Empty if no reason is known.
     #[serde(default)]
     pub truncated: String,
 }

@@ -2,7 +2,8 @@
 //!
 //! The rule is the same as for the original of a record (`record`) if no version determines it: of
 //! the captures of the same key with the same digest, the latest one up to the revisit, or else the
-//! first; damaged ones count only if all are damaged. A list has many revisits of one key, so the captures of the key are read only once.
+//! first. Damaged ones count only if all are damaged. A list has many revisits of one key, so the
+//! captures of the key are read only once.
 
 use extract::CaptureKind;
 use index::CaptureRow;

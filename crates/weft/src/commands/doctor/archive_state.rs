@@ -262,8 +262,8 @@ fn inputs(archive: &Archive, status: &StatusBody) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether a local file, or a member of a local package, is missing, or shorter than the part
-/// already read. Remote addresses are not checked.
+/// Returns whether a local file, or a member of a local package, is missing, or shorter than the
+/// part already read. Remote addresses are not checked.
 fn is_gone(row: &LedgerRow, sources: &Sources) -> bool {
     match size_now(row, sources) {
         Ok(size) => size < row.bytes_done,

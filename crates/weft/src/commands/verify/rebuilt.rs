@@ -115,8 +115,8 @@ impl RebuiltArchive {
         tempfile::tempfile_in(self.folder.path()).context("create a file")
     }
 
-    /// Makes one load per collection and check, with the names in the ledger. Search is off because it is not
-    /// a view.
+    /// Makes one load per collection and check, with the names in the ledger. Search is off because
+    /// it is not a view.
     fn requests(
         &mut self,
         rows: &[LedgerRow],
