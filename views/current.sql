@@ -41,6 +41,7 @@ named AS (
                 CASE WHEN original.content_digest = revisit.content_digest THEN 1 ELSE 0 END DESC,
                 CASE WHEN original.fetch_time = revisit.refers_to_time THEN 1 ELSE 0 END DESC,
                 CASE original.kind WHEN 'wet' THEN 0 WHEN 'wat' THEN 1 ELSE 2 END DESC,
+                CASE original.content_truncated WHEN 'damaged' THEN 0 ELSE 1 END DESC,
                 original.content_digest DESC,
                 original.collection DESC,
                 original.url DESC,
@@ -81,6 +82,7 @@ alike AS (
                 original.fetch_time,
                 original.url_surtkey,
                 CASE original.kind WHEN 'wet' THEN 0 WHEN 'wat' THEN 1 ELSE 2 END DESC,
+                CASE original.content_truncated WHEN 'damaged' THEN 0 ELSE 1 END DESC,
                 original.collection DESC,
                 original.url DESC,
                 original.content_mime_type DESC,
@@ -166,7 +168,7 @@ version AS (
         back.input_id IS NULL OR own_link.input_id IS NOT NULL
 ),
 current_version AS (
-    -- The latest of a key; WARC and ARC before WAT, WAT before WET.
+    -- The latest of a key; WARC and ARC before WAT, WAT before WET; of these, whole records before damaged ones.
     SELECT *
     FROM (
         SELECT
@@ -176,6 +178,7 @@ current_version AS (
                 ORDER BY
                     fetch_time DESC,
                     CASE kind WHEN 'wet' THEN 0 WHEN 'wat' THEN 1 ELSE 2 END DESC,
+                    CASE content_truncated WHEN 'damaged' THEN 0 ELSE 1 END DESC,
                     content_digest DESC,
                     warc_filename DESC,
                     warc_record_offset DESC

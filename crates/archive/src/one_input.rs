@@ -18,7 +18,7 @@ use inputs::{Exchanges, RequestMethod};
 use inputs::{FileVersion, InputReader, Sources};
 use warc::{Defect, Entry, Input, ReadError, Reader, ReaderSettings, Span};
 
-use crate::record_outcome::RecordOutcome;
+use crate::record_outcome::{RecordOutcome, damage_of};
 
 /// An input whose content is digested.
 pub struct OneInput {
@@ -35,7 +35,8 @@ pub struct OneInput {
 pub enum Part {
     /// A capture.
     Capture(Box<Capture>),
-    /// Bytes that are not a record, or a record that should be a capture but is invalid.
+    /// Bytes that are not a record, a record that should be a capture but is invalid, or a record
+    /// that is damaged.
     Quarantined(Span, Defect),
 }
 
@@ -124,6 +125,7 @@ impl OneInput {
                 documents: Documents::NONE,
             },
             counts: Counts::default(),
+            damage: Vec::new(),
         })
     }
 }
@@ -135,7 +137,7 @@ pub struct Counts {
     pub records: u64,
     /// Number of captures among them.
     pub captures: u64,
-    /// Number of parts that could not be used.
+    /// Number of parts that are damaged or could not be used.
     pub quarantined: u64,
 }
 
@@ -145,6 +147,8 @@ pub struct Parts {
     exchanges: Exchanges,
     settings: extract::Settings,
     counts: Counts,
+    /// Damage of the record before, which is returned next.
+    damage: Vec<(Span, Defect)>,
 }
 
 impl Parts {
@@ -157,18 +161,30 @@ impl Parts {
         reason = "an iterator would continue after an error"
     )]
     pub fn next(&mut self) -> Result<Option<Part>, ReadError> {
+        if let Some((span, defect)) = self.damage.pop() {
+            self.counts.quarantined += 1;
+            return Ok(Some(Part::Quarantined(span, defect)));
+        }
         while let Some((entry, request)) = self.next_entry()? {
             let part = match entry {
                 Entry::Record(record) => {
                     self.counts.records += 1;
                     let span = record.span;
                     let outcome = RecordOutcome::extract(&record, request.method, &self.settings);
+                    let mut damage = damage_of(&record);
                     self.reader.recycle(record);
-                    match outcome {
-                        RecordOutcome::Counted | RecordOutcome::Attachment(_) => None,
+                    let part = match outcome {
+                        RecordOutcome::Counted | RecordOutcome::Attachment(_) => {
+                            damage.pop().map(|defect| Part::Quarantined(span, defect))
+                        }
                         RecordOutcome::Capture(capture) => Some(Part::Capture(capture)),
-                        RecordOutcome::Quarantined(defect) => Some(Part::Quarantined(span, defect)),
-                    }
+                        RecordOutcome::Quarantined(defect) => {
+                            damage.clear();
+                            Some(Part::Quarantined(span, defect))
+                        }
+                    };
+                    self.damage = damage.into_iter().map(|defect| (span, defect)).collect();
+                    part
                 }
                 Entry::Quarantined(span, defect) => Some(Part::Quarantined(span, defect)),
                 _ => None,

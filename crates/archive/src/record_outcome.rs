@@ -3,7 +3,17 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use extract::{Capture, Extracted, IndexLine};
-use warc::{Defect, Record};
+use warc::{Defect, Record, reason};
+
+/// Damage of records that are used nevertheless. A record that is cut off at the end of its input
+/// is not here: the ledger has it as the input's `cut`.
+const DAMAGE: [&str; 5] = [
+    reason::CHECKSUM_MISMATCH,
+    reason::DAMAGED_MEMBER,
+    reason::LENGTH_TOO_LONG,
+    reason::BLOCK_DIGEST_MISMATCH,
+    reason::PAYLOAD_DIGEST_MISMATCH,
+];
 
 /// The result of converting a record.
 pub enum RecordOutcome {
@@ -37,6 +47,20 @@ impl RecordOutcome {
             Extracted::Unusable(defect) => RecordOutcome::Quarantined(defect),
         }
     }
+}
+
+/// Returns the damage of a record that is used nevertheless: the entries of the quarantine for it,
+/// one of each reason.
+pub(crate) fn damage_of(record: &Record) -> Vec<Defect> {
+    let mut damage: Vec<Defect> = Vec::new();
+    for defect in &record.defects {
+        let is_new = damage.iter().all(|known| known.reason != defect.reason);
+        if is_new && DAMAGE.contains(&defect.reason) {
+            let detail = format!("{} (the record is used)", defect.detail);
+            damage.push(Defect::new(defect.reason, detail));
+        }
+    }
+    damage
 }
 
 /// Extracts a record. A panic becomes a defect, because one record must not end a load.

@@ -70,13 +70,22 @@ pub struct Capture {
     /// it; it is found among all captures.
     #[serde(default)]
     pub original: Option<Box<Original>>,
-    /// Why the crawler truncated the payload (`WARC-Truncated`: `length`, `time`, `disconnect`,
-    /// ...); empty if it did not say so.
+    /// Why the payload is incomplete: the reason of the crawler (`WARC-Truncated`: `length`,
+    /// `time`, `disconnect`, ...), `segment`, or [`Capture::DAMAGED`]. Empty if no reason is known.
     #[serde(default)]
     pub truncated: String,
 }
 
 impl Capture {
+    /// Value of `truncated` if the record was damaged after the crawl: it could not be read to its
+    /// end, or the checksum of its compressed member does not agree.
+    pub const DAMAGED: &'static str = "damaged";
+
+    /// Returns whether the record was damaged.
+    pub fn is_damaged(&self) -> bool {
+        self.truncated == Capture::DAMAGED
+    }
+
     /// Returns the capture's content for search: its page or its document.
     pub fn content(&self) -> Option<&Page> {
         self.page.as_ref().or(self.document.as_deref())

@@ -100,7 +100,7 @@ fn outcome(record: &warc::Record, settings: Option<&Settings>) -> Extracted {
     if let Some(attachment) = attachment::of(record, settings) {
         return Extracted::Attachment(Box::new(attachment));
     }
-    match record.kind {
+    let mut extracted = match record.kind {
         warc::Kind::Response => capture::extract_response(record, settings),
         warc::Kind::Resource => capture::extract_resource(record, settings),
         warc::Kind::Revisit => capture::extract_revisit(record, settings),
@@ -108,7 +108,17 @@ fn outcome(record: &warc::Record, settings: Option<&Settings>) -> Extracted {
         warc::Kind::Conversion => wet::extract(record, settings),
         warc::Kind::Continuation => segment::extract_continuation(record),
         _ => Extracted::Counted,
+    };
+    if let Extracted::Capture(capture) = &mut extracted
+        && record.is_damaged()
+    {
+        capture.truncated = Capture::DAMAGED.to_owned();
+        let has_text = settings.is_some_and(|settings| settings.text);
+        if let Some(content) = capture.content_mut() {
+            content.text_truncated |= has_text;
+        }
     }
+    extracted
 }
 
 /// Returns the defects of a record that may still be a capture, in addition to those found when it

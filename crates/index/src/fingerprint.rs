@@ -114,6 +114,10 @@ impl RowHasher {
                 (_, Cell::Time(ms)) => self.number(ms as u64),
             };
         }
+        // Hashes of whole captures do not depend on this column.
+        if capture.is_damaged() {
+            self.number(1);
+        }
         self.number(capture.kind as u64)
             .number(u64::from(capture.redirects_to_itself))
             .number(capture.shortfall as u64)

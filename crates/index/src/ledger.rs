@@ -112,7 +112,7 @@ pub struct LedgerRow {
     pub records: u64,
     /// Number of these records that are captures.
     pub captures: u64,
-    /// Number of records and byte ranges that could not be used.
+    /// Number of records and byte ranges that are damaged or could not be used.
     pub quarantined: u64,
     /// Number of captures that takedowns keep out of the archive; not included in `captures`.
     // With the index lines that they keep out, which are not in `index_lines` either.

@@ -283,6 +283,8 @@ pub struct CaptureRow {
     pub collection: String,
     /// Kind of record.
     pub kind: CaptureKind,
+    /// Whether its record is damaged.
+    pub is_damaged: bool,
     /// Whether only an index lists it, and its record is not loaded. Then `input`, `location` and
     /// `collection` are those of the index, and `input_name` is the file that the index names.
     pub index_only: bool,

@@ -82,6 +82,18 @@ impl Sources {
         Ok(Arc::new(open_file(&path_of(location))?))
     }
 
+    /// Returns the size of the input at an address, such as a member of a package: 0 if it is known
+    /// only after reading, `None` if there is no such input.
+    ///
+    /// # Errors
+    /// The error of the source, also if no source serves the location.
+    pub fn address_size(&self, location: &str) -> io::Result<Option<u64>> {
+        let address = address_of(location).ok_or(ErrorKind::InvalidInput)?;
+        let mut found = self.source_of(&address)?.stat(&[address.as_str()]);
+        let stat = found.pop().unwrap_or(Ok(None))?;
+        Ok(stat.map(|stat| stat.size))
+    }
+
     /// Drops cached data of the input at a location.
     pub fn drop_cached(&self, location: &str) {
         if is_address(location)

@@ -9,6 +9,8 @@
 //!   which input they are in.
 //! - For a client from whom something is hidden, a missing file and a file without visible records
 //!   give the same response.
+//! - If several inputs have the name, the bytes are of the input that has the record. Bytes are
+//!   never sent of an input that was only guessed.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _};
@@ -34,7 +36,7 @@ use crate::stream::{self, BodySource, CancelOnDrop};
 /// Number of bytes read at once.
 const PIECE_BYTES: usize = 256 * 1024;
 /// Maximum number of inputs with one name that are searched for a record.
-const SAME_NAME_MAX: usize = 16;
+const SAME_NAME_MAX: usize = 256;
 
 /// The bytes of an input that are sent.
 struct InputRange {
@@ -43,6 +45,14 @@ struct InputRange {
     range: Range<u64>,
     /// Size of the input. `None` if the client may only see the record.
     size: Option<u64>,
+}
+
+/// A record of an input, which the client may see.
+struct StoredRecord {
+    epoch: u64,
+    input: LedgerRow,
+    range: Range<u64>,
+    capture: CdxRow,
 }
 
 /// Handles `/record/<file>`.
@@ -117,22 +127,14 @@ fn part(arguments: &Arguments, asked: &HeaderMap) -> Result<(ByteRange, bool), F
 
 async fn find(state: &State, file: &str, part: ByteRange) -> Result<InputRange, Failure> {
     let sees_everything = state.sees_everything();
-    let ledger = Ledger {
-        input: Some(file.to_owned()),
-        limit: LIMIT_MAX,
-        ..Ledger::default()
-    };
-    let answer = state.owner().ask(ledger).await?;
-    let mut inputs = answer.body.rows;
-    // Exact matches of the whole name come before matches of the last part.
-    inputs.sort_by_key(|input| input.input != file);
-    let whole = inputs.first().filter(|_| sees_everything);
-    if let (Some(input), false) = (whole.filter(|input| is_open(input)), is_record(part))
+    let (epoch, mut inputs) = inputs_named(state, file).await?;
+    let only = only_input(&inputs, file, part).filter(|_| sees_everything);
+    if let (Some(input), false) = (only.filter(|input| is_open(input)), is_record(part))
         && !holds_taken_down(state, input).await?
     {
         let range = resolve_range(part, input.size)?;
         return Ok(InputRange {
-            epoch: answer.epoch,
+            epoch,
             size: Some(input.size),
             range,
             input: input.clone(),
@@ -143,28 +145,107 @@ async fn find(state: &State, file: &str, part: ByteRange) -> Result<InputRange, 
         ByteRange::Whole | ByteRange::Last(_) if sees_everything && inputs.is_empty() => {
             return Err(no_input(file));
         }
+        ByteRange::Whole | ByteRange::Last(_) if sees_everything && only.is_none() => {
+            return Err(several_inputs(file));
+        }
         ByteRange::Whole | ByteRange::Last(_) => return Err(whole_file_forbidden()),
     };
     inputs.truncate(SAME_NAME_MAX);
+    let (mut records, mut refused) = (Vec::new(), None);
     for input in inputs {
-        let Some((epoch, record)) = record_in(state, &input, offset).await? else {
-            continue;
-        };
-        let end = match part {
-            ByteRange::Span(_, last) if last >= record.end => return Err(beyond_record(&record)),
-            ByteRange::Span(_, last) => last + 1,
-            _ => record.end,
-        };
-        return Ok(InputRange {
-            epoch,
-            size: None,
-            range: offset..end,
-            input,
-        });
+        match record_in(state, &input, offset).await {
+            Ok(record) => records.extend(record),
+            // Another input of the name may have the record.
+            Err(failure) => refused = refused.or(Some(failure)),
+        }
     }
-    Err(Failure::not_found(format!(
-        "no record that you may see begins at offset {offset} of {file}; /cdx lists files and offsets"
-    )))
+    match (chosen(records, part, file)?, refused) {
+        (Some(record), _) => Ok(InputRange {
+            epoch: record.epoch,
+            size: None,
+            range: offset..end_of(part, &record),
+            input: record.input,
+        }),
+        (None, Some(failure)) => Err(failure),
+        (None, None) => Err(Failure::not_found(format!(
+            "no record that you may see begins at offset {offset} of {file}; /cdx lists files and offsets"
+        ))),
+    }
+}
+
+/// Returns the inputs with this name, or whose name ends in it: exact matches first. Inputs without
+/// a record are left out if another input has records.
+async fn inputs_named(state: &State, file: &str) -> Result<(u64, Vec<LedgerRow>), Failure> {
+    let ledger = Ledger {
+        input: Some(file.to_owned()),
+        limit: LIMIT_MAX,
+        ..Ledger::default()
+    };
+    let answer = state.owner().ask(ledger).await?;
+    let mut inputs = answer.body.rows;
+    if inputs.iter().any(|input| input.records > 0) {
+        inputs.retain(|input| input.records > 0);
+    }
+    inputs.sort_by_key(|input| input.input != file);
+    Ok((answer.epoch, inputs))
+}
+
+/// Returns the input that the name denotes. Of several inputs, the whole name denotes one only in a
+/// request for the whole file: CDX lists the last part of names, which may be the whole name of
+/// another input.
+fn only_input<'i>(inputs: &'i [LedgerRow], file: &str, part: ByteRange) -> Option<&'i LedgerRow> {
+    let is_for_file = matches!(part, ByteRange::Whole | ByteRange::Last(_));
+    let mut exact = inputs.iter().filter(|input| is_for_file && input.input == file);
+    match (inputs, exact.next(), exact.next()) {
+        ([input], ..) => Some(input),
+        (_, Some(input), None) => Some(input),
+        _ => None,
+    }
+}
+
+/// Returns the requested record among those that begin at the offset, at most one of each input.
+fn chosen(
+    mut records: Vec<StoredRecord>,
+    part: ByteRange,
+    file: &str,
+) -> Result<Option<StoredRecord>, Failure> {
+    if let (ByteRange::Span(_, last), Some(record)) = (part, records.first()) {
+        let beyond = beyond_record(&record.range);
+        // The length in CDX is that of the record.
+        let is_exact = |record: &StoredRecord| record.range.end.checked_sub(1) == Some(last);
+        let is_any_exact = records.iter().any(is_exact);
+        records.retain(|record| is_exact(record) || !is_any_exact && last < record.range.end);
+        if records.is_empty() {
+            return Err(beyond);
+        }
+    }
+    let mut records = records.into_iter();
+    let Some(first) = records.next() else {
+        return Ok(None);
+    };
+    // Copies of a record have the same content.
+    if records.all(|other| is_same_record(&first, &other)) {
+        Ok(Some(first))
+    } else {
+        Err(several_inputs(file))
+    }
+}
+
+fn is_same_record(one: &StoredRecord, other: &StoredRecord) -> bool {
+    let content = |record: &StoredRecord| {
+        let capture = &record.capture;
+        let (url, digest) = (capture.url.clone(), capture.digest.clone());
+        (url, capture.timestamp.clone(), digest, record.range.clone())
+    };
+    content(one) == content(other)
+}
+
+/// Returns where the requested bytes of a record end.
+fn end_of(part: ByteRange, record: &StoredRecord) -> u64 {
+    match part {
+        ByteRange::Span(_, last) => record.range.end.min(last.saturating_add(1)),
+        _ => record.range.end,
+    }
 }
 
 fn is_record(part: ByteRange) -> bool {
@@ -207,18 +288,14 @@ async fn holds_taken_down(state: &State, input: &LedgerRow) -> Result<bool, Fail
     Ok(holds)
 }
 
-/// Returns where the record at an offset of an input ends, if the client may see it.
-async fn record_in(
-    state: &State,
-    input: &LedgerRow,
-    offset: u64,
-) -> Result<Option<(u64, Range<u64>)>, Failure> {
+/// Returns the record at an offset of an input, if the client may see it.
+async fn record_in(state: &State, input: &LedgerRow, offset: u64) -> Result<Option<StoredRecord>, Failure> {
     let interrupt = Interrupt::new();
     let _cancel = CancelOnDrop(interrupt.clone());
     let (input, name) = (input.clone(), input.input.clone());
     let looked = state
         .archive
-        .blocking(move |source| find_record_range(source, &input, offset, &interrupt))
+        .blocking(move |source| find_record(source, &input, offset, &interrupt))
         .await?;
     match looked {
         Ok(found) => Ok(found),
@@ -253,13 +330,13 @@ impl From<RecordError> for RecordRefusal {
     }
 }
 
-/// Finds the range of the record at an offset, if the client may see its capture.
-fn find_record_range(
+/// Finds the record at an offset, if the client may see its capture.
+fn find_record(
     source: &dyn Answers,
     input: &LedgerRow,
     offset: u64,
     interrupt: &Interrupt,
-) -> Result<Option<(u64, Range<u64>)>, RecordRefusal> {
+) -> Result<Option<StoredRecord>, RecordRefusal> {
     let sources = source.sources();
     let Some(url_key) = export::url_key_at(&sources, &input.location, offset, interrupt)? else {
         return Ok(None);
@@ -281,7 +358,12 @@ fn find_record_range(
         return Ok(None);
     }
     match export::stored_range(&sources, &answer.body, interrupt)? {
-        Some(range) => Ok(Some((answer.epoch, range))),
+        Some(range) => Ok(Some(StoredRecord {
+            epoch: answer.epoch,
+            input: input.clone(),
+            range,
+            capture: answer.body.capture,
+        })),
         None => Err(RecordRefusal::Shared),
     }
 }
@@ -290,6 +372,17 @@ fn no_input(file: &str) -> Failure {
     Failure::not_found(format!(
         "no input is named {file}; /api/v1/ledger lists the inputs"
     ))
+}
+
+fn several_inputs(file: &str) -> Failure {
+    Failure::new(
+        StatusCode::CONFLICT,
+        Code::Conflict,
+        format!(
+            "several inputs are named {file}: give the whole name or the digest of one, as /api/v1/ledger \
+             lists them, or `offset` and `length` of a record that only one of them has"
+        ),
+    )
 }
 
 fn whole_file_forbidden() -> Failure {

@@ -53,6 +53,19 @@ pub const DICTIONARY_MISSING: &str = "dictionary-missing";
 /// The dictionary frame of a `.warc.zst` could not be read.
 pub const DICTIONARY_DAMAGED: &str = "dictionary-damaged";
 
+/// Reports whether bytes of a record with this defect are missing or wrong, as far as reading it
+/// shows. Wrong digests do not count, because they are compared only on request.
+pub fn is_damage(reason: &str) -> bool {
+    [
+        TRUNCATED_MEMBER,
+        DAMAGED_MEMBER,
+        CHECKSUM_MISMATCH,
+        TRUNCATED_RECORD,
+        LENGTH_TOO_LONG,
+    ]
+    .contains(&reason)
+}
+
 /// All reasons, in the order of this file.
 pub const ALL: [&str; 23] = [
     TRUNCATED_MEMBER,

@@ -2,7 +2,8 @@
 //!
 //! The rule is the same as for the original of a record (`record`) if no version determines it: of
 //! the captures of the same key with the same digest, the latest one up to the revisit, or else the
-//! first. A list has many revisits of one key, so the captures of the key are read only once.
+//! first. Damaged ones count only if all are damaged. A list has many revisits of one key, so the
+//! captures of the key are read only once.
 
 use extract::CaptureKind;
 use index::CaptureRow;
@@ -52,6 +53,12 @@ impl<'s> Originals<'s> {
             if capture.kind != CaptureKind::Revisit {
                 let same = self.by_digest.entry(capture.digest.clone()).or_default();
                 same.push(capture);
+            }
+        }
+        // The digest of a damaged record is not that of its bytes.
+        for same in self.by_digest.values_mut() {
+            if same.iter().any(|capture| !capture.is_damaged) {
+                same.retain(|capture| !capture.is_damaged);
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use warc::{Defect, Entry, Record, Span};
 
 use super::chunk::{Chunk, ExtractedChunk, attachment_bytes, capture_bytes};
 use super::context::Context;
-use crate::record_outcome::RecordOutcome;
+use crate::record_outcome::{RecordOutcome, damage_of};
 
 pub(super) fn extract_chunk(
     context: &Context,
@@ -72,9 +72,13 @@ fn add_record(context: &Context, result: &mut ExtractedChunk, record: &Record, m
             result.lines.push(*attachment);
         }
         RecordOutcome::Quarantined(defect) => {
-            result.progress.quarantined.push(quarantine(record.span, defect))
+            result.progress.quarantined.push(quarantine(record.span, defect));
+            return;
         }
     }
+    let damage = damage_of(record).into_iter();
+    let entries = damage.map(|defect| quarantine(record.span, defect));
+    result.progress.quarantined.extend(entries);
 }
 
 fn add_capture(context: &Context, result: &mut ExtractedChunk, mut capture: Capture) {

@@ -31,6 +31,7 @@ mod read;
 mod readmit;
 mod record_pool;
 mod register;
+mod replaced;
 mod saved_digest;
 mod stalled;
 mod take_back;
@@ -86,6 +87,7 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     job.counters
         .bytes
         .add(discovery.found.iter().map(|found| found.size).sum());
+    replaced::note_lost_members(open, job, &discovery.found)?;
     let context = Arc::new(context(open, job, &discovery.found));
     let (feeder, pipeline) = assemble(&context, discovery.found.len())?;
     job.watch(pipeline.monitor());

@@ -7,7 +7,8 @@
 //!   if it was loaded before and is missing now;
 //! - if an input continues one that was believed complete, reading begins after the last complete
 //!   record of that one;
-//! - an unfinished input keeps its state if other content is at its place now, and its row says so.
+//! - an input without a label gets that of the input that was at its place;
+//! - an input keeps its state if other content is at its place now, and its row says so.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use super::chunk::{DigestedInput, RegisteredInput};
 use super::context::Context;
 use super::digest;
 use super::readmit;
+use super::replaced;
 use super::saved_digest::SavedDigest;
 use super::take_back::{self, TakeBackFailure};
 use crate::crash;
@@ -90,7 +92,8 @@ pub(super) fn register(
     if content.is_ok() {
         note_other_content(context, claimed, &location, continues, &digest)?;
     }
-    let mut asked = LedgerRow::pending(&found.name, &location, &digest, size, &context.collection);
+    let label = label(context, &location);
+    let mut asked = LedgerRow::pending(&found.name, &location, &digest, size, &label);
     if let Some(rest) = &rest {
         asked.digesting = SavedDigest::of(rest, version, growing);
     }
@@ -126,6 +129,16 @@ pub(super) fn register(
         growing,
         rest,
     })
+}
+
+/// Returns the label of an input: that of the load, or else that of the input loaded from its place
+/// before. A file that replaces another, such as a redacted copy, stays under the same rules.
+fn label(context: &Context, location: &str) -> String {
+    if !context.collection.is_empty() {
+        return context.collection.clone();
+    }
+    let earlier = context.open.index.input_at(location);
+    earlier.map(|(_, entry)| entry.collection).unwrap_or_default()
 }
 
 /// Adds the captures of a known input whose takedown is undone. If a record cannot be read, the
@@ -231,8 +244,8 @@ fn note_missing(
     Ok(true)
 }
 
-/// Notes in the rows of inputs partly read from this location that they cannot be continued,
-/// because other content is there now.
+/// Notes in the rows of inputs read from this location that other content is there now: those read
+/// in part cannot be continued, and the captures of the others cannot be read.
 fn note_other_content(
     context: &Context,
     claimed: &HashSet<InputId>,
@@ -242,16 +255,20 @@ fn note_other_content(
 ) -> Result<(), index::ApplyError> {
     let index = &context.open.index;
     let is_left = |entry: &LedgerRow| {
-        let is_part = match &entry.state {
+        let is_read = match &entry.state {
             InputState::Loading => entry.bytes_done > 0,
-            InputState::Failed { .. } => entry.captures > 0,
-            InputState::Pending | InputState::Done | InputState::TakenDown | InputState::Forgotten => false,
+            InputState::Failed { .. } | InputState::Done => entry.captures > 0,
+            InputState::Pending | InputState::TakenDown | InputState::Forgotten => false,
         };
-        is_part && entry.location == location && entry.digest != digest
+        is_read && entry.location == location && entry.digest != digest
     };
     for (id, entry) in index.inputs(is_left) {
         if continues != Some(id) && !claimed.contains(&id) {
-            index.note_missing(id, OTHER_CONTENT)?;
+            let note = match entry.state {
+                InputState::Done => replaced::note_of(&entry),
+                _ => OTHER_CONTENT.to_owned(),
+            };
+            index.note_missing(id, &note)?;
             context.job.touch(id, entry.bytes_done);
         }
     }

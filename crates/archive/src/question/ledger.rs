@@ -72,8 +72,8 @@ pub struct LedgerBody {
     pub next: Option<String>,
 }
 
-/// Asks for records and byte ranges that could not be used, by input in the order of loading, then
-/// by offset.
+/// Asks for records and byte ranges that are damaged or could not be used, by input in the order of
+/// loading, then by offset.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Quarantine {
     /// Return only rows of inputs with this name, location or digest.
@@ -86,7 +86,7 @@ pub struct Quarantine {
     pub limit: usize,
 }
 
-/// One part of the list of records and byte ranges that could not be used.
+/// One part of the list of records and byte ranges that are damaged or could not be used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuarantineBody {
     /// The rows, by input in the order of loading, then by offset.

@@ -408,6 +408,30 @@ fn records_in_segments_are_told() {
     assert_eq!(defects_of(&whole).next(), None);
 }
 
+/// A record that was damaged after the crawl is marked: its declared digest is not that of its
+/// bytes.
+#[test]
+fn damaged_records_are_marked() {
+    for (defect, expected) in [
+        (warc::reason::TRUNCATED_MEMBER, Capture::DAMAGED),
+        (warc::reason::DAMAGED_MEMBER, Capture::DAMAGED),
+        (warc::reason::CHECKSUM_MISMATCH, Capture::DAMAGED),
+        (warc::reason::TRUNCATED_RECORD, Capture::DAMAGED),
+        (warc::reason::LENGTH_TOO_LONG, Capture::DAMAGED),
+        // These lose no bytes, or depend on the flags of a load.
+        (warc::reason::LINE_ENDS_MISSING, ""),
+        (warc::reason::PAYLOAD_DIGEST_MISMATCH, ""),
+    ] {
+        let block = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>T</title>words";
+        let mut damaged = response("http://a.org/", block);
+        damaged.defects.push(warc::Defect::new(defect, ""));
+        let capture = capture_of(&damaged);
+        assert_eq!(capture.truncated, expected, "{defect}");
+        let is_marked = capture.page.unwrap().text_truncated;
+        assert_eq!(is_marked, !expected.is_empty(), "{defect}");
+    }
+}
+
 #[test]
 fn unusable_records_say_why() {
     let check = |headers: &[(&str, &str)], body: &str, expected: &str| match extract(

@@ -305,10 +305,13 @@ impl Model {
     }
 
     fn order<'a>(&'a self, input: InputId, c: &'a Capture) -> (i64, u8, &'a str, &'a str, u64) {
-        let rank = match c.kind {
-            CaptureKind::Wet => 0,
-            CaptureKind::Wat => 1,
-            _ => 2,
+        let rank = match (c.kind, c.is_damaged()) {
+            (CaptureKind::Wet, true) => 0,
+            (CaptureKind::Wet, false) => 1,
+            (CaptureKind::Wat, true) => 2,
+            (CaptureKind::Wat, false) => 3,
+            (_, true) => 4,
+            (_, false) => 5,
         };
         (c.fetch_time_ms, rank, &c.digest, self.name(input), c.offset)
     }

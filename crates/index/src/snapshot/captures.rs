@@ -139,6 +139,7 @@ impl Snapshot {
         } = stored;
         let input = self.input(id)?;
         Ok(CaptureRow {
+            is_damaged: capture.is_damaged(),
             url_key: capture.url_key,
             fetch_time_ms: capture.fetch_time_ms,
             url: capture.url,
@@ -163,6 +164,7 @@ impl Snapshot {
         let is_attachment = line.is_attachment();
         Ok(CaptureRow {
             kind: line.kind(),
+            is_damaged: false,
             url_key: line.url_key,
             fetch_time_ms: line.fetch_time_ms,
             url: line.url,

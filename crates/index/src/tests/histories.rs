@@ -102,7 +102,7 @@ fn capture() -> impl Strategy<Value = Capture> {
         prop::option::weighted(0.9, page()),
         prop::bool::weighted(0.2),
         link(),
-        (method, shortfall, refers_to()),
+        (method, shortfall, refers_to(), prop::bool::weighted(0.2)),
     )
         .prop_map(
             |(
@@ -114,8 +114,9 @@ fn capture() -> impl Strategy<Value = Capture> {
                 page,
                 is_document,
                 redirect,
-                (method, shortfall, refers_to),
+                (method, shortfall, refers_to, is_damaged),
             )| Capture {
+                truncated: if is_damaged { Capture::DAMAGED } else { "" }.into(),
                 refers_to: refers_to.filter(|_| kind == CaptureKind::Revisit),
                 url_key: urlkey::url_key(URLS[url]).unwrap(),
                 redirects_to_itself: status == 301,

@@ -21,6 +21,7 @@ const IS_PAGE: u8 = 2;
 const HAS_TEXT: u8 = 4;
 const IS_DOCUMENT: u8 = 8;
 const HAS_LINKS: u8 = 16;
+const IS_DAMAGED: u8 = 32;
 
 /// In the second flags: the code of the shortfall, and whether the method is known.
 const SHORTFALL: u8 = 1 | 2;
@@ -98,7 +99,7 @@ impl StoredCapture {
                 redirects_to_itself: capture.redirects_to_itself,
                 refers_to: capture.refers_to.clone(),
                 original: capture.original.clone(),
-                truncated: String::new(),
+                truncated: mark(capture.is_damaged()),
             },
             text: text_of(capture),
             links: link_set::name_of(capture),
@@ -112,6 +113,13 @@ impl StoredCapture {
             offset: self.capture.offset,
         }
     }
+}
+
+/// Returns the only stored value of `truncated`: whether the record is damaged decides between
+/// captures.
+pub(crate) fn mark(is_damaged: bool) -> String {
+    let mark = if is_damaged { Capture::DAMAGED } else { "" };
+    mark.to_owned()
 }
 
 fn page_or_document(content: Option<Page>, is_page: bool) -> (Option<Page>, Option<Box<Page>>) {
@@ -183,6 +191,7 @@ pub(crate) fn encode(capture: &Capture) -> Vec<u8> {
         (IS_DOCUMENT, content.is_some() && !is_page),
         (HAS_TEXT, text.is_some()),
         (HAS_LINKS, links.is_some()),
+        (IS_DAMAGED, capture.is_damaged()),
     ]));
     let more = codec::flags(&[
         (HAS_METHOD, !capture.method.is_empty()),
@@ -337,7 +346,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<StoredCapture, Corrupt>
         redirects_to_itself: flags & REDIRECTS_TO_ITSELF != 0,
         refers_to: None,
         original: None,
-        truncated: String::new(),
+        truncated: mark(flags & IS_DAMAGED != 0),
     };
     if kind == CaptureKind::Revisit {
         get_references(&mut r, &mut capture)?;
@@ -442,6 +451,8 @@ mod tests {
             length: 77,
             kind: CaptureKind::Arc,
             redirects_to_itself,
+            // One of the tables' rows is damaged.
+            truncated: mark(digest.is_empty()),
             ..Capture::default()
         };
         let key = row_key(&capture.url_key, fetch_time_ms, InputId(3), capture.offset);

@@ -20,7 +20,7 @@ use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::rows::{OriginalCapture, PastVersion, TextCapture};
 use crate::views::capture_row::{StoredCapture, TextHash};
-use crate::views::order::{is_eligible, source_rank};
+use crate::views::order::{is_eligible, rank_of};
 
 /// End of a version that is the last of its spelling.
 pub(crate) const OPEN: i64 = i64::MAX;
@@ -265,7 +265,7 @@ pub(crate) fn content_order<'r>(row: &'r StoredCapture, names: &'r dyn Collectio
     });
     let collection = names.collection_of(row.input);
     (
-        (source_rank(capture.kind), &capture.digest, collection),
+        (rank_of(capture), &capture.digest, collection),
         (&capture.url, capture.shown_mime(), content, row.links),
     )
 }

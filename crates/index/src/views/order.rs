@@ -17,7 +17,7 @@ impl<'a> Order<&'a str> {
     pub(crate) fn of(capture: &'a Capture, input: &'a str) -> Order<&'a str> {
         Order {
             fetch_time_ms: capture.fetch_time_ms,
-            rank: source_rank(capture.kind),
+            rank: rank_of(capture),
             digest: &capture.digest,
             input,
             offset: capture.offset,
@@ -35,13 +35,19 @@ impl<'a> Order<&'a str> {
     }
 }
 
-/// WARC or ARC over WAT over WET.
-pub(crate) fn source_rank(kind: CaptureKind) -> u8 {
-    match kind {
+/// Returns the rank of a capture among those of its time.
+pub(crate) fn rank_of(capture: &Capture) -> u8 {
+    source_rank(capture.kind, capture.is_damaged())
+}
+
+/// WARC or ARC over WAT over WET; of one sort, a whole record over a damaged one.
+pub(crate) fn source_rank(kind: CaptureKind, is_damaged: bool) -> u8 {
+    let source = match kind {
         CaptureKind::Wet => 0,
         CaptureKind::Wat => 1,
         _ => 2,
-    }
+    };
+    2 * source + u8::from(!is_damaged)
 }
 
 /// Returns whether a capture, new or stored, may be current. The only place in the index that

@@ -17,7 +17,8 @@ use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
 use crate::views::capture_key::key_prefix;
-use crate::views::order::{is_eligible, source_rank};
+use crate::views::capture_row::mark;
+use crate::views::order::{is_eligible, rank_of, source_rank};
 use crate::views::version_row::VersionRow;
 use crate::views::{captures, links, texts};
 use crate::write::Write;
@@ -91,15 +92,14 @@ pub(crate) fn keep_anew(
 fn ties<'a>(stays: Option<&VersionRow>, new: impl Iterator<Item = &'a (InputId, Capture)>) -> bool {
     let mut seen: Vec<(u8, &str, InputId)> = Vec::new();
     if let Some(row) = stays {
-        seen.push((source_rank(row.kind), &row.digest, row.input));
-        seen.extend(
-            row.text
-                .iter()
-                .map(|text| (source_rank(text.kind), text.digest.as_str(), text.input)),
-        );
+        seen.push((source_rank(row.kind, row.is_damaged), &row.digest, row.input));
+        seen.extend(row.text.iter().map(|text| {
+            let rank = source_rank(text.kind, text.is_damaged);
+            (rank, text.digest.as_str(), text.input)
+        }));
     }
     for (input, capture) in new {
-        let (rank, digest) = (source_rank(capture.kind), capture.digest.as_str());
+        let (rank, digest) = (rank_of(capture), capture.digest.as_str());
         if seen
             .iter()
             .any(|&(r, d, i)| (r, d) == (rank, digest) && i != *input)
@@ -134,6 +134,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
         status: 200,
         redirect: None,
         original: None,
+        truncated: mark(origin.is_damaged),
         page: Some(Page {
             text,
             text_truncated: origin.truncated,
@@ -172,6 +173,7 @@ fn restore_version(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Capture
         length: 0,
         kind: row.kind,
         redirect: if is_redirect { links.pop() } else { None },
+        truncated: mark(row.is_damaged),
         // A current version lacks nothing, and no view shows the rest.
         ..Capture::default()
     };

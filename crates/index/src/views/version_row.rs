@@ -35,6 +35,8 @@ pub(crate) struct VersionRow {
     pub(crate) text: Option<TextOrigin>,
     /// Captures that differ only in the names of their inputs are stored in `ties`.
     pub(crate) has_ties: bool,
+    /// Its record is damaged.
+    pub(crate) is_damaged: bool,
 }
 
 /// The capture that a text came from; its fetch time is the version's.
@@ -46,6 +48,7 @@ pub(crate) struct TextOrigin {
     pub(crate) offset: u64,
     pub(crate) language: String,
     pub(crate) truncated: bool,
+    pub(crate) is_damaged: bool,
 }
 
 impl VersionRow {
@@ -74,6 +77,7 @@ impl VersionRow {
             links_dropped,
             text: None,
             has_ties: false,
+            is_damaged: capture.is_damaged(),
         }
     }
 
@@ -89,7 +93,7 @@ impl VersionRow {
     pub(crate) fn order<'a>(&'a self, names: Names<'a>) -> Order<&'a str> {
         Order {
             fetch_time_ms: self.fetch_time_ms,
-            rank: source_rank(self.kind),
+            rank: source_rank(self.kind, self.is_damaged),
             digest: self.digest.as_str(),
             input: names.get(self.input),
             offset: self.offset,
@@ -99,7 +103,7 @@ impl VersionRow {
     pub(crate) fn text_order<'a>(&'a self, names: Names<'a>) -> Option<Order<&'a str>> {
         self.text.as_ref().map(|text| Order {
             fetch_time_ms: self.fetch_time_ms,
-            rank: source_rank(text.kind),
+            rank: source_rank(text.kind, text.is_damaged),
             digest: text.digest.as_str(),
             input: names.get(text.input),
             offset: text.offset,
@@ -133,6 +137,10 @@ const HAS_ROBOTS: u8 = 8;
 const TEXT_TRUNCATED: u8 = 16;
 const HAS_TIES: u8 = 32;
 const IS_DOCUMENT: u8 = 64;
+const IS_DAMAGED: u8 = 128;
+
+/// With the kind of the capture that the text came from: its record is damaged.
+const TEXT_IS_DAMAGED: u8 = 128;
 
 /// Encodes a row.
 pub(crate) fn encode(url_key: &str, row: &VersionRow) -> Vec<u8> {
@@ -149,6 +157,7 @@ pub(crate) fn encode(url_key: &str, row: &VersionRow) -> Vec<u8> {
         ),
         (HAS_TIES, row.has_ties),
         (IS_DOCUMENT, row.is_document),
+        (IS_DAMAGED, row.is_damaged),
     ]));
     out.push(kind_code(row.kind));
     codec::put_signed(&mut out, row.fetch_time_ms);
@@ -166,7 +175,8 @@ pub(crate) fn encode(url_key: &str, row: &VersionRow) -> Vec<u8> {
         codec::put_bytes(&mut out, text.as_bytes());
     }
     if let Some(text) = &row.text {
-        out.push(kind_code(text.kind));
+        let damaged = codec::flags(&[(TEXT_IS_DAMAGED, text.is_damaged)]);
+        out.push(kind_code(text.kind) | damaged);
         codec::put_varint(&mut out, u64::from(text.input.0));
         codec::put_varint(&mut out, text.offset);
         put_digest(&mut out, &text.digest);
@@ -190,6 +200,7 @@ pub(crate) fn decode(url_key: &str, bytes: &[u8]) -> Result<VersionRow, Corrupt>
         is_page: flags & IS_PAGE != 0,
         is_document: flags & IS_DOCUMENT != 0,
         has_ties: flags & HAS_TIES != 0,
+        is_damaged: flags & IS_DAMAGED != 0,
         kind: kind_of_code(r.u8()?)?,
         fetch_time_ms: r.signed()?,
         input: InputId(r.varint_u32()?),
@@ -207,8 +218,10 @@ pub(crate) fn decode(url_key: &str, bytes: &[u8]) -> Result<VersionRow, Corrupt>
         text: if flags & HAS_TEXT == 0 {
             None
         } else {
+            let kind = r.u8()?;
             Some(TextOrigin {
-                kind: kind_of_code(r.u8()?)?,
+                kind: kind_of_code(kind & !TEXT_IS_DAMAGED)?,
+                is_damaged: kind & TEXT_IS_DAMAGED != 0,
                 input: InputId(r.varint_u32()?),
                 offset: r.varint()?,
                 digest: get_digest(&mut r)?,
@@ -249,8 +262,10 @@ mod tests {
                 offset: 5,
                 language: "de".into(),
                 truncated: true,
+                is_damaged: true,
             }),
             has_ties: true,
+            is_damaged: false,
         };
         let key = "com,example)/x";
         assert_eq!(decode(key, &encode(key, &row)), Ok(row.clone()));

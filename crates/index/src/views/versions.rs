@@ -387,6 +387,7 @@ impl Step<'_, '_> {
         });
         if let Some((input, capture)) = better.map(|i| &mut group[i])
             && let (kind, digest, offset) = (capture.kind, capture.digest.clone(), capture.offset)
+            && let is_damaged = capture.is_damaged()
             && let Some(page) = capture.content_mut()
         {
             row.text = Some(TextOrigin {
@@ -396,6 +397,7 @@ impl Step<'_, '_> {
                 offset,
                 language: page.language.clone(),
                 truncated: page.text_truncated,
+                is_damaged,
             });
             texts::put(self.write, &mut self.compressor, url_key, &page.text);
             // Moved, not copied: the text of a capture is not read after this.

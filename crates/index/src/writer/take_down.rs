@@ -443,6 +443,7 @@ fn taken_down_whole(entry: LedgerRow) -> LedgerRow {
         quarantined: 0,
         bytes_done: 0,
         cut: String::new(),
+        missing: String::new(),
         ..entry
     }
 }

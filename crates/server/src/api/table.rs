@@ -634,7 +634,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/quarantine",
-        summary: "Records that could not be used, with reason and position",
+        summary: "Records that are damaged or could not be used, with reason and position",
         parameters: &[
             query("input", Kind::Text, "only records of this input"),
             AFTER,

@@ -71,7 +71,7 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
             h2 #ledger { "Inputs" }
             @if let Some(quarantined) = quarantined.filter(|n| *n > 0) {
                 p { a href="/quarantine" { (present::counted(quarantined, "record is", "records are")) " in quarantine" }
-                    ": they could not be used, and are listed with the reason." }
+                    ": damaged or not usable, and listed with the reason." }
             }
             @if rows.is_empty() && is_first { (parts::nothing_loaded(true)) } @else {
                 (states(state))

@@ -1,4 +1,4 @@
-//! Records that could not be used, with reason and position.
+//! Records that are damaged or could not be used, with reason and position.
 
 use archive::question::{Answer, Quarantine, QuarantineBody};
 use maud::html;
@@ -44,13 +44,13 @@ pub(super) async fn show(context: Context, query: Query) -> PageResult {
     let content = html! {
         header.page-head {
             h1 { "Quarantine" }
-            p.soft { "Records that could not be used, with the reason and their position in the input." }
+            p.soft { "Records that are damaged or could not be used, with the reason and their position in the input." }
             @if let Some(input) = &input {
                 p { "Input: " (parts::url_text(input)) " \u{b7} " a href="/quarantine" { "all inputs" } }
             }
         }
         @if rows.is_empty() {
-            (parts::nothing("Nothing in quarantine", html! { p { "Every record could be used." } p { a.button.quiet href="/loads" { "Loads" } } }))
+            (parts::nothing("Nothing in quarantine", html! { p { "No record is damaged, and every record could be used." } p { a.button.quiet href="/loads" { "Loads" } } }))
         } @else {
             (parts::table("Records in quarantine", &columns, cells.collect()))
         }

@@ -1,15 +1,16 @@
 //! Bytes of inputs by offset and length, for clients that may see them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use access::Groups;
 use archive::Archive;
-use archive::question::{TakeDown, TakedownSelector, UndoTakedown};
+use archive::question::{LoadRequest, TakeDown, TakedownSelector, UndoTakedown};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use inputs::LoadInput;
 use server::ServerSettings;
 use std::io::Write as _;
 use tower::ServiceExt;
@@ -319,6 +320,86 @@ async fn places_of_captures_lead_to_their_bytes() {
         checked += 1;
     }
     assert!(checked > 12, "{}", list.text());
+}
+
+/// Writes two pages of a host to `data.warc` in a folder of its name.
+fn two_pages(folder: &Path, name: &str, words: [&str; 2]) -> PathBuf {
+    let path = folder.join(name).join("data.warc");
+    std::fs::create_dir(folder.join(name)).expect("a folder");
+    let mut writer = Writer::create(&path, warc::Compression::Plain).expect("a file");
+    for (number, word) in words.iter().enumerate() {
+        let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{word}");
+        let url = format!("http://{name}.example/{number}");
+        let draft = Draft::response(&url, 1_390_766_784_000, http.into_bytes());
+        writer.write(&draft).expect("a record");
+    }
+    writer.finish().expect("written");
+    path
+}
+
+/// Loads a file under its whole path.
+fn load_by_path(archive: &Archive, path: &Path) {
+    let request = LoadRequest {
+        inputs: vec![LoadInput {
+            name: path.display().to_string(),
+            path: path.display().to_string(),
+        }],
+        ..LoadRequest::default()
+    };
+    archive.load(&request, &mut |_, _| true).expect("a load");
+}
+
+/// Checks that the places of a host's captures in CDX lead to the bytes of the file.
+async fn check_places(router: &Router, host: &str, file: &Path) {
+    let stored = std::fs::read(file).expect("the input");
+    let path = format!("/cdx?url={host}&matchType=host&fl=filename,offset,length&output=text");
+    let list = get(router, &path).await.text();
+    assert_eq!(list.lines().count(), 2, "{list}");
+    for line in list.lines() {
+        let place: Vec<&str> = line.split(' ').collect();
+        let offset: usize = place[1].parse().expect("an offset");
+        let length: usize = place[2].parse().expect("a length");
+        let expected = &stored[offset..offset + length];
+        let path = format!("/record/{}", place[0]);
+        let range = format!("bytes={offset}-{}", offset + length - 1);
+        let part = ranged(router, &path, &range).await;
+        assert_eq!((part.status, part.body.as_slice()), (206, expected), "{line}");
+        let part = get(router, &format!("{path}?offset={offset}&length={length}")).await;
+        assert_eq!((part.status, part.body.as_slice()), (200, expected), "{line}");
+    }
+}
+
+/// The last part of a name is what replay programs know of a file, and all packages of Weft have
+/// the same: `data.warc.gz`.
+#[tokio::test]
+async fn of_inputs_with_one_name_the_one_with_the_record_answers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The first records of `a` and `b` differ in length, those of `b` and `c` do not.
+    let files = [
+        ("a", ["river", "mill"]),
+        ("b", ["a longer river", "bridge"]),
+        ("c", ["a longer brook", "a ford"]),
+    ]
+    .map(|(name, words)| two_pages(folder.path(), name, words));
+    // The whole name of this one is the last part of the others.
+    let loaded = load(&files[..1], None);
+    let router = open(&loaded.archive);
+    load_by_path(&loaded.archive, &files[1]);
+    check_places(&router, "a.example", &files[0]).await;
+    check_places(&router, "b.example", &files[1]).await;
+    for (path, status) in [
+        ("/record/data.warc", 200),
+        ("/record/data.warc?offset=0", 409),
+        ("/record/data.warc?offset=1&length=9", 404),
+    ] {
+        let reply = get(&router, path).await;
+        assert_eq!(reply.status, status, "{path}: {}", reply.text());
+    }
+    load_by_path(&loaded.archive, &files[2]);
+    let list = get(&router, "/cdx?url=b.example/0&fl=length&output=text").await;
+    let path = format!("/record/data.warc?offset=0&length={}", list.text().trim());
+    let reply = get(&router, &path).await;
+    assert_eq!(reply.status, 409, "{path}: {}", reply.text());
 }
 
 /// A record that shares a compressed member with others has no separate byte range.

@@ -11,6 +11,7 @@ pub(crate) mod payload;
 pub(crate) mod start;
 pub(crate) mod warc;
 
+use crate::reason;
 use crate::record::headers::Headers;
 use crate::span::{Defect, Span};
 
@@ -42,6 +43,12 @@ impl Record {
     /// Reports whether `body` is the whole block.
     pub fn body_is_whole(&self) -> bool {
         self.body.len() as u64 == self.body_length
+    }
+
+    /// Reports whether the block could not be read to its end, or the checksum of its compressed
+    /// member does not agree.
+    pub fn is_damaged(&self) -> bool {
+        self.defects.iter().any(|defect| reason::is_damage(defect.reason))
     }
 
     /// Returns `WARC-Target-URI` (for ARC: the URL of the record), without the angle brackets that

@@ -26,7 +26,7 @@ Examples:
   weft status
   weft status --ledger            loading progress of each input
   weft status --ledger --state failed
-  weft status --quarantine        unusable records, with reasons
+  weft status --quarantine        damaged and unusable records, with reasons
   weft status --stages            time spent in each stage of loading";
 
 /// Flags of `weft status`.
@@ -132,7 +132,11 @@ fn all_ledger(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<A
     }
 }
 
-fn all_quarantine(archive: &Archive, input: Option<String>) -> anyhow::Result<Answer<QuarantineBody>> {
+/// Returns the whole quarantine, or that of an input.
+pub(crate) fn all_quarantine(
+    archive: &Archive,
+    input: Option<String>,
+) -> anyhow::Result<Answer<QuarantineBody>> {
     let mut all = Vec::new();
     let mut after = None;
     loop {

@@ -134,6 +134,32 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
     }
 }
 
+/// A damaged copy of a file has the same captures. The whole ones are shown, whatever the names of
+/// the files and the order of loading.
+#[test]
+fn of_equal_captures_the_whole_one_is_current() {
+    let html = "<title>A</title><p>The whole text.";
+    let whole = fixture::warc(&[("http://a.example/", "2014-01-26T20:06:24Z", html)]);
+    for (good, cut, first) in [
+        ("a.warc", "z.warc", "a.warc"),
+        ("a.warc", "z.warc", "z.warc"),
+        ("z.warc", "a.warc", "a.warc"),
+        ("z.warc", "a.warc", "z.warc"),
+    ] {
+        let place = Workspace::new();
+        place.write_old(good, &whole);
+        place.write_old(cut, &whole[..whole.len() - 12]);
+        let case = format!("{good} is whole, {first} is loaded first");
+        place.run(&["load", first]);
+        place.run(&["load", good, cut]);
+        let payload = place.good(&["record", "http://a.example/", "--payload"]);
+        assert_eq!(payload, html, "{case}");
+        let pages = place.good(&["page", "http://a.example/"]);
+        assert!(pages.contains(good) && pages.contains(cut), "{case}: {pages}");
+        place.good(&["verify"]);
+    }
+}
+
 #[test]
 fn a_cut_file_that_was_changed_a_moment_ago_is_waited_for_and_told() {
     let place = Workspace::new();

@@ -691,6 +691,55 @@ fn other_tools_read_what_is_exported() {
     assert!(found.count() > 0, "{told}{failed}");
 }
 
+/// A file or package that another one replaces leaves captures that cannot be read. The load and
+/// the doctor report them until they are forgotten.
+#[test]
+fn captures_of_replaced_files_are_reported() {
+    let (small, other) = (fixture::small_web(), fixture::other_web());
+    let package = |member: &str, warc: &[u8]| {
+        let described = described(&[(member, sha256(warc))]);
+        let members: [(&str, &[u8]); 2] = [(member, warc), ("datapackage.json", &described)];
+        zipped(&members, CompressionMethod::Stored)
+    };
+    for (file, first, second, input) in [
+        ("x.warc", small.clone(), other.clone(), "x.warc"),
+        (
+            "x.wacz",
+            package("archive/a.warc", &small),
+            package("archive/b.warc", &other),
+            "x.wacz#archive/a.warc",
+        ),
+        (
+            "x.wacz",
+            package("archive/a.warc", &small),
+            package("archive/a.warc", &other),
+            "x.wacz#archive/a.warc",
+        ),
+    ] {
+        let place = Workspace::new();
+        place.write_old(file, &first);
+        place.good(&["load", file]);
+        place.write_old(file, &second);
+        let doctor = place.run(&["doctor"]);
+        assert!(doctor.stdout.contains("missing at their path"), "{doctor:?}");
+        let told = place.good(&["load", file]);
+        let expected = format!("{input}: done, but now: its file was replaced");
+        assert!(told.contains(&expected), "{expected}: {told}");
+        let doctor = place.run(&["doctor"]);
+        assert!(
+            doctor.stdout.contains("1 input missing or replaced"),
+            "{doctor:?}"
+        );
+        let digest = told
+            .split("--input ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next());
+        place.good(&["forget", "--input", digest.expect("a digest")]);
+        let again = place.good(&["load", file]);
+        assert!(!again.contains("replaced"), "{again}");
+    }
+}
+
 /// Scenario: a title in a package was edited with another tool, which did not update the digests.
 /// All records are intact, so this must not count as a loss.
 #[test]

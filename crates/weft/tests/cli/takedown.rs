@@ -438,7 +438,7 @@ fn a_purge_names_uploaded_files_that_have_what_is_taken_down() {
     place.good(&["load", "other.warc"]);
     let upload = "weft-archive/uploads/up.warc";
     place.write_old(upload, &fixture::small_web());
-    place.good(&["load", upload]);
+    place.good(&["load", upload, "--collection", "interviews"]);
     place.good(&["forget", "--purge"]);
     place.good(&["forget", "--url", "http://museum.example/maps"]);
     place.write_old("weft-archive/uploads/cut.wacz", b"PK\x03\x04");
@@ -461,6 +461,11 @@ fn a_purge_names_uploaded_files_that_have_what_is_taken_down() {
     let purged = place.good(&["forget", "--purge"]);
     assert!(purged.contains("no file contains removed data"), "{purged}");
     assert_eq!(place.json(&["status"])["captures"], 5);
+    // The copy has the label of the file that it replaces, and so its rules.
+    let ledger = place.good(&["status", "--ledger"]);
+    let is_copy = |line: &&str| line.contains("up.warc") && line.contains(" done ");
+    let copy = ledger.lines().find(is_copy).expect("the copy");
+    assert!(copy.contains("interviews"), "{ledger}");
 }
 
 #[test]

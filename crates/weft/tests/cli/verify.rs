@@ -1,8 +1,10 @@
 //! `weft verify`: its inputs, findings and advice.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use expect_test::expect;
+use flate2::write::GzEncoder;
 
 use crate::fixture;
 use crate::serve::Served;
@@ -39,6 +41,43 @@ fn indexes_are_verified_like_files() {
     let gone = place.run(&["verify"]);
     assert_eq!(gone.code, Some(1), "{gone:?}");
     assert!(gone.stdout.contains("index_lines 0 rows, the same"), "{gone:?}");
+}
+
+/// Damage of records that are used is kept, and the commands about the archive's state report it.
+#[test]
+fn damage_of_used_records_is_reported_after_the_load() {
+    let headers = [
+        ("WARC-Target-URI", "http://a.example/"),
+        ("WARC-Date", "2014-01-26T20:06:24Z"),
+        ("Content-Type", "application/http; msgtype=response"),
+        ("WARC-Payload-Digest", "sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
+    ];
+    let block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>A</title>";
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder
+        .write_all(&fixture::record("response", &headers, block))
+        .expect("compress");
+    let mut member = encoder.finish().expect("compress");
+    let checksum = member.len() - 8;
+    member[checksum] ^= 1;
+    let place = Workspace::new();
+    place.write_old("damaged.warc.gz", &member);
+    let run = place.run(&["load", "--verify", "damaged.warc.gz"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let kept = place.good(&["status", "--quarantine"]);
+    for expected in [
+        "checksum-mismatch: CRC-32 is",
+        "payload-digest-mismatch:",
+        "(the record is used)",
+    ] {
+        assert!(kept.contains(expected), "{expected}: {kept}");
+    }
+    let doctor = place.run(&["doctor"]);
+    assert!(doctor.stdout.contains("2 pieces of"), "{doctor:?}");
+    // The digests are checked again, so the quarantine is the same.
+    let verified = place.good(&["verify"]);
+    assert!(verified.contains("2 rows, the same"), "{verified}");
+    assert!(verified.contains("2 records or parts are damaged"), "{verified}");
 }
 
 /// Returns files of the search index that hold documents, terms and the like.

@@ -1,12 +1,12 @@
 //! Checks of the archive: whether it opens, and the state of its contents.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use archive::question::{InputState, LedgerRow, LedgerState, Status, StatusBody};
 use archive::{Archive, OpenError, OpenSettings};
 use cache::{SETTINGS_FILE, Settings};
-use inputs::{is_address, is_local_member, path_of};
+use inputs::{Sources, is_address, is_local_member, path_of};
 
 use super::finding::Finding;
 use crate::ask;
@@ -168,6 +168,7 @@ fn ledger_findings(archive: &Archive) -> anyhow::Result<Vec<Finding>> {
 }
 
 fn findings_of(all: &[LedgerRow]) -> Vec<Finding> {
+    let sources = Sources::default();
     let in_state = |state: LedgerState| all.iter().filter(move |row| state.includes(row));
     let findings = [
         inputs_finding(
@@ -182,17 +183,17 @@ fn findings_of(all: &[LedgerRow]) -> Vec<Finding> {
         ),
         inputs_finding(
             in_state(LedgerState::Missing),
-            "could not be read at the last attempt",
+            "missing or replaced at the last load",
             "weft status --ledger --state missing shows why",
         ),
         inputs_finding(
-            all.iter().filter(|row| is_gone(row)),
+            all.iter().filter(|row| is_gone(row, &sources)),
             "missing at their path, or truncated since they were loaded",
             "until the files are back, their records cannot be shown, replayed or verified; views and \
              search are not affected",
         ),
         inputs_finding(
-            all.iter().filter(|row| is_another(row)),
+            all.iter().filter(|row| is_another(row, &sources)),
             "larger than when they were loaded",
             "load them again; if another file replaced one, its old records cannot be shown",
         ),
@@ -219,7 +220,7 @@ fn losses(status: &StatusBody) -> Finding {
         quarantined => Finding::warning(
             "quarantine",
             format!(
-                "{} of {} could not be used",
+                "{} of {} damaged or not usable",
                 counted(quarantined, "piece", "pieces"),
                 counted(status.records.saturating_add(quarantined), "record", "records")
             ),
@@ -261,26 +262,39 @@ fn inputs(archive: &Archive, status: &StatusBody) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether a local file is missing, or shorter than the part already read. Remote addresses
-/// are not checked.
-fn is_gone(row: &LedgerRow) -> bool {
-    let location = &row.location;
-    if location.is_empty() || is_address(location) || is_local_member(location) {
-        return false;
-    }
-    match std::fs::metadata(path_of(location)) {
-        Ok(found) => found.len() < row.bytes_done,
+/// Returns whether a local file, or a member of a local package, is missing, or shorter than the
+/// part already read. Remote addresses are not checked.
+fn is_gone(row: &LedgerRow, sources: &Sources) -> bool {
+    match size_now(row, sources) {
+        Ok(size) => size < row.bytes_done,
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
 }
 
-/// Returns whether a file that was read to its end has grown since.
-fn is_another(row: &LedgerRow) -> bool {
+/// Returns whether an input that was read to its end has grown since.
+fn is_another(row: &LedgerRow, sources: &Sources) -> bool {
+    row.state == InputState::Done && size_now(row, sources).is_ok_and(|size| size > row.size)
+}
+
+/// Returns the current size of an input at its place.
+fn size_now(row: &LedgerRow, sources: &Sources) -> io::Result<u64> {
     let location = &row.location;
-    let is_file = !location.is_empty() && !is_address(location) && !is_local_member(location);
-    is_file
-        && row.state == InputState::Done
-        && std::fs::metadata(path_of(location)).is_ok_and(|found| found.len() > row.size)
+    let unknown = || io::Error::from(ErrorKind::Unsupported);
+    if is_local_member(location) {
+        // A package may list members that it never had.
+        if row.bytes_done == 0 {
+            return Err(unknown());
+        }
+        return match sources.address_size(location)? {
+            Some(0) => Err(unknown()),
+            Some(size) => Ok(size),
+            None => Err(ErrorKind::NotFound.into()),
+        };
+    }
+    if location.is_empty() || is_address(location) {
+        return Err(unknown());
+    }
+    Ok(std::fs::metadata(path_of(location))?.len())
 }
 
 fn cache_settings(context: &Context) -> Option<Finding> {
@@ -331,7 +345,7 @@ mod tests {
         let expected = [
             "2 inputs failed (failed.warc first)",
             "1 input cut off at the end (cut.warc first)",
-            "1 input could not be read at the last attempt (missing.warc first)",
+            "1 input missing or replaced at the last load (missing.warc first)",
         ];
         assert_eq!(found, expected);
         assert_eq!(findings_of(&all[1..2]), []);

@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use archive::question::{
-    Answer, Body, DocumentScope, FactsPlace, JobBody, JobState, LinkScope, LoadRequest, OptionalStage,
+    Answer, Body, DocumentScope, FactsPlace, InputState, JobBody, JobState, LedgerRow, LinkScope,
+    LoadRequest, OptionalStage,
 };
 use archive::{Archive, OpenSettings};
 use clap::builder::TypedValueParser;
@@ -416,7 +417,8 @@ fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
 
 /// Returns whether a partly loaded input cannot be continued because its file was replaced.
 fn leaves_a_part(job: &JobBody) -> bool {
-    job.problems.iter().any(|row| !row.missing.is_empty())
+    let is_part = |row: &LedgerRow| row.state != InputState::Done && !row.missing.is_empty();
+    job.problems.iter().any(is_part)
 }
 
 fn request(args: &Args) -> anyhow::Result<LoadRequest> {

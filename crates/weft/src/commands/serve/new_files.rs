@@ -294,12 +294,18 @@ impl Loader {
         files: Vec<(PathBuf, FileStamp)>,
     ) -> anyhow::Result<Vec<(PathBuf, FileStamp)>> {
         let rows = ledger_rows(&self.archive, None)?;
-        let rows: HashMap<&str, &LedgerRow> = rows.iter().map(|row| (row.location.as_str(), row)).collect();
+        let mut at: HashMap<&str, Vec<&LedgerRow>> = HashMap::new();
+        for row in &rows {
+            at.entry(row.location.as_str()).or_default().push(row);
+        }
         let (known, new) = files.into_iter().partition::<Vec<_>, _>(|(path, stamp)| {
             // A file that changed must be read, even if its size is the same.
             let is_changed = self.known.contains_key(path);
-            rows.get(path_text(path).as_str()).is_some_and(|row| {
-                row.state == InputState::Forgotten || !is_changed && is_read(row, stamp.size_bytes)
+            // A file that replaced another has a row, too.
+            at.get(path_text(path).as_str()).is_some_and(|rows| {
+                rows.iter().any(|row| {
+                    row.state == InputState::Forgotten || !is_changed && is_read(row, stamp.size_bytes)
+                })
             })
         });
         known.into_iter().for_each(|file| self.is_known(file));
@@ -361,12 +367,19 @@ fn summary(files: &[(PathBuf, FileStamp)], job: &JobBody) -> String {
         [(path, _)] => crate::style::clean(&path_text(path)),
         _ => counted(files.len() as u64, "file", "files"),
     };
+    let is_replaced = |row: &&LedgerRow| row.state == InputState::Done && !row.missing.is_empty();
+    let replaced = job.problems.iter().filter(is_replaced);
+    let unreadable: u64 = replaced.map(|row| row.captures).sum();
     let mut line = format!("loaded {what}: {}", counted(job.captures, "capture", "captures"));
     for (number, what) in [
         (job.captures_known, "already known"),
         (job.inputs_failed, "of the files failed"),
         (job.inputs_cut, "cut off or still being written"),
         (job.quarantined, "in quarantine"),
+        (
+            unreadable,
+            "of replaced files, which can no longer be read (weft status --ledger --state missing)",
+        ),
     ] {
         if number > 0 {
             line += &format!(", {} {what}", count(number));

@@ -15,20 +15,22 @@ mod fingerprints;
 mod rebuilt;
 mod scope;
 
+use std::collections::BTreeSet;
 use std::io::{Seek, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use archive::question::{
-    Check, CheckBody, DamageRow, Details, Dump, DumpFormat, FingerprintRow, LedgerRow, Status, StatusBody,
-    TakedownRulesBody, TakedownRulesQuestion, View,
+    Check, CheckBody, DamageRow, Details, Dump, DumpFormat, FingerprintRow, LedgerRow, QuarantineRow, Status,
+    StatusBody, TakedownRulesBody, TakedownRulesQuestion, View,
 };
 use archive::{Archive, TakedownRules};
 use inputs::Sources;
 use serde::Serialize;
+use warc::reason;
 
 use crate::ask;
-use crate::commands::status::ledger_rows;
+use crate::commands::status::{all_quarantine, ledger_rows};
 use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::stop::Stop;
@@ -120,6 +122,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         "the archive changed during verification; run it again while no load runs"
     );
     notes.extend(rows.iter().filter_map(note));
+    notes.extend(quarantine_note(&status));
     let report = Report {
         epoch,
         inputs: rows.len() as u64,
@@ -151,10 +154,12 @@ fn compare_with_inputs(
     stop: &Stop,
 ) -> anyhow::Result<(Vec<Comparison>, Vec<UnknownInput>)> {
     let kept_out = takedown_rules(archive)?;
+    let digest_checked = digest_checked(archive, status)?;
     let load = |mode| {
         let how = RebuildSettings {
             mode,
             kept_out: &kept_out,
+            digest_checked: &digest_checked,
         };
         RebuiltArchive::load(archive.dir(), rows, status, sources, stop, how)
     };
@@ -195,6 +200,30 @@ fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {
 fn takedown_rules(archive: &Archive) -> anyhow::Result<TakedownRules> {
     let TakedownRulesBody { rules } = archive.ask(TakedownRulesQuestion {})?.body;
     serde_json::from_str(&rules).context("read the rules of takedowns")
+}
+
+/// Returns the names of inputs with a wrong declared digest in quarantine. A load with `--verify`
+/// found them, so they are checked here too.
+fn digest_checked(archive: &Archive, status: &StatusBody) -> anyhow::Result<BTreeSet<String>> {
+    if status.quarantined == 0 {
+        return Ok(BTreeSet::new());
+    }
+    let is_checked = |row: &QuarantineRow| {
+        [reason::BLOCK_DIGEST_MISMATCH, reason::PAYLOAD_DIGEST_MISMATCH].contains(&row.reason.as_str())
+    };
+    let rows = all_quarantine(archive, None)?.body.rows.into_iter();
+    Ok(rows.filter(is_checked).map(|row| row.input).collect())
+}
+
+/// Returns a note if something is in quarantine: views that agree with damaged inputs are still
+/// those of damaged inputs.
+fn quarantine_note(status: &StatusBody) -> Option<String> {
+    (status.quarantined > 0).then(|| {
+        format!(
+            "{} damaged or not usable: weft status --quarantine",
+            counted(status.quarantined, "record or part is", "records or parts are")
+        )
+    })
 }
 
 /// Returns a note if the input was not read to its end.

@@ -1,6 +1,6 @@
 //! An archive rebuilt from another one's inputs, in a temporary folder next to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -43,6 +43,8 @@ pub(super) struct RebuildSettings<'a> {
     pub(super) mode: RebuildMode,
     /// The captures that takedowns of the archive exclude.
     pub(super) kept_out: &'a TakedownRules,
+    /// Names of the inputs whose records are compared with their declared digests.
+    pub(super) digest_checked: &'a BTreeSet<String>,
 }
 
 /// A rebuilt archive.
@@ -89,7 +91,7 @@ impl RebuiltArchive {
             folder,
             unknown: Vec::new(),
         };
-        for request in rebuilt.requests(rows, sources, stop)? {
+        for request in rebuilt.requests(rows, how.digest_checked, sources, stop)? {
             let (_, job) = rebuilt.archive.load(&request, &mut |_, _| !stop.is_requested())?;
             check(&job)?;
         }
@@ -113,15 +115,16 @@ impl RebuiltArchive {
         tempfile::tempfile_in(self.folder.path()).context("create a file")
     }
 
-    /// Makes one load per collection, with the names in the ledger. Search is off because it is not
-    /// a view.
+    /// Makes one load per collection and check, with the names in the ledger. Search is off because
+    /// it is not a view.
     fn requests(
         &mut self,
         rows: &[LedgerRow],
+        digest_checked: &BTreeSet<String>,
         sources: &Sources,
         stop: &Stop,
     ) -> anyhow::Result<Vec<LoadRequest>> {
-        let mut inputs: BTreeMap<&str, Vec<LoadInput>> = BTreeMap::new();
+        let mut inputs: BTreeMap<(&str, bool), Vec<LoadInput>> = BTreeMap::new();
         for (number, row) in rows.iter().enumerate() {
             let path = match Extent::of(row) {
                 Extent::Nothing => continue,
@@ -141,14 +144,15 @@ impl RebuiltArchive {
             };
             let name = row.input.clone();
             inputs
-                .entry(&row.collection)
+                .entry((row.collection.as_str(), digest_checked.contains(&row.input)))
                 .or_default()
                 .push(LoadInput { name, path });
         }
-        let request = |(collection, inputs): (&str, _)| LoadRequest {
+        let request = |((collection, verify), inputs): ((&str, bool), _)| LoadRequest {
             inputs,
             collection: Some(collection.to_owned()).filter(|name| !name.is_empty()),
             stages_off: vec![OptionalStage::Search],
+            verify,
             ..LoadRequest::default()
         };
         Ok(inputs.into_iter().map(request).collect())
