@@ -15,8 +15,10 @@ From Python::
 """
 
 from weft_archive.spark._load import Summary, load
+from weft_archive.spark._serving import Served, serve
 from weft_archive.spark._session import session
+from weft_archive.spark._takedowns import take_down
 from weft_archive.spark._views import compute_views
 from weft_archive.spark._wrong_use import WrongUse
 
-__all__ = ["Summary", "WrongUse", "compute_views", "load", "session"]
+__all__ = ["Served", "Summary", "WrongUse", "compute_views", "load", "serve", "session", "take_down"]
