@@ -31,18 +31,6 @@ import weft_archive.spark  # noqa: E402
 import weft_archive.spark.__main__  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def spark():
-    """A session in this process. Its jars are fetched once; without a network there are none, and nothing here can run."""
-    conf = {**clusters.SETTINGS, "spark.driver.extraJavaOptions": clusters.JAVA_OPTIONS}
-    try:
-        session = weft.spark.session("local[2]", conf=conf)
-    except Exception as error:
-        pytest.skip(f"Spark does not start with the jars of Delta Lake: {str(error).strip().splitlines()[-1]}")
-    yield session
-    session.stop()
-
-
 def table(base, *names):
     """A table as the package deltalake reads it: its rows by columns."""
     return deltalake.DeltaTable(str(pathlib.Path(base, *names))).to_pyarrow_table()

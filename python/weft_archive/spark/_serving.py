@@ -1,4 +1,4 @@
-"""Computes serving tables: sorted tables for bounded look-ups (docs/serving.md), made anew or from the last batch.
+"""Computes serving tables: sorted tables for bounded look-ups (docs/format-serving.md), made anew or from the last batch.
 
 An increment reads which URL keys the new batches touch, computes the rows of these keys with the statements of the views
 (``views/*.sql``), and compares them with the rows that there are. Only files whose range of keys has a changed row are
@@ -136,7 +136,7 @@ class _Job:
         self._scope()
         self._current()
         for name in ("captures", "versions", "outlinks"):
-            self._diff(name, STATEMENTS[name], "changed_key")
+            self._diff(name, "changed_key")
             self._write(name)
         self._links_by_target()
         self._write("inlinks")
@@ -185,7 +185,7 @@ class _Job:
         self.say("inputs: computing")
         there = self._read("inputs", self.before.tables["inputs"])
         digests = {row.digest for row in there.select("digest").collect()} if self.old else set()
-        ledger = self.tables.read("ledger").where("digest IS NOT NULL AND state <> 'known'")
+        ledger = self.tables.read("ledger").where("digest IS NOT NULL AND state IN ('done', 'failed')")
         ledger = ledger.where(F.col("batch") > self.before.batch)
         planned = self.tables.read("batches").select("batch", "location", "collection")
         listed = ledger.join(planned, ["batch", "location"]).collect()
@@ -250,40 +250,57 @@ class _Job:
     def _touched(self, name: str, keys: DataFrame) -> List[int]:
         """Returns the numbers of the files that may have rows with these values in the first column of the key."""
         firsts = [file.first for file in self.before.tables[name]]
-        if not firsts:
-            return []
-        if len(firsts) == 1:
-            return [0]
+        if len(firsts) < 2:
+            return list(range(len(firsts)))
+        return self._touched_by(name, keys.toDF(LAYOUTS[name].key[0]), None)[1]
+
+    def _touched_by(self, name: str, plus: DataFrame, minus: Optional[DataFrame]) -> Tuple[int, List[int]]:
+        """Returns the number of the rows to add, and the files that may have rows with the keys of these changes."""
+        firsts = [file.first for file in self.before.tables[name]]
+        key = LAYOUTS[name].key[0]
+        rows = plus.select(key, F.lit(1).alias("added"))
+        if minus is not None:
+            rows = rows.unionByName(minus.select(key, F.lit(0).alias("added")))
 
         def places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            found = set()
+            found, added = set(), 0
             for batch in batches:
-                for value in batch.column(0).to_pylist():
+                added += sum(batch.column(1).to_pylist())
+                for value in set(batch.column(0).to_pylist()) if firsts else ():
                     found.update(range(max(bisect_left(firsts, value) - 1, 0), max(bisect_right(firsts, value), 1)))
-            yield pa.RecordBatch.from_arrays([pa.array(sorted(found), pa.int32())], ["place"])
+            counts = [added, *[0] * len(found)]
+            columns = [pa.array([-1, *sorted(found)], pa.int32()), pa.array(counts, pa.int64())]
+            yield pa.RecordBatch.from_arrays(columns, ["place", "added"])
 
-        rows = keys.select(keys.columns[0]).mapInArrow(places, "place int").collect()
-        return sorted({row.place for row in rows})
+        told = rows.mapInArrow(places, "place int, added long").collect()
+        return sum(row.added for row in told), sorted({row.place for row in told if row.place >= 0})
 
     def _typed(self, name: str, frame: DataFrame) -> DataFrame:
         columns = from_arrow_schema(LAYOUTS[name].schema)
         return frame.select(*(F.col(column.name).cast(column.dataType).alias(column.name) for column in columns))
 
-    def _diff(self, name: str, statement: str, scope: str) -> None:
-        """Computes the rows of the keys in scope. Stages those to add and those to remove, ``plus_NAME`` and ``minus_NAME``."""
-        new = self._typed(name, self.spark.sql(statement))
+    def _old(self, name: str, keys: DataFrame) -> DataFrame:
+        """Returns the rows of a table with these values in the first column of the key."""
+        files = self.before.tables[name]
+        rows = self._read(name, [files[place] for place in self._touched(name, keys)])
+        return rows.join(keys.toDF(LAYOUTS[name].key[0]), LAYOUTS[name].key[0], "left_semi")
+
+    def _diff(self, name: str, keys: str, old: Optional[DataFrame] = None) -> None:
+        """Computes the rows with these keys, of which ``old`` are there already. Stages those to add and those to remove, as
+        ``plus_NAME`` and ``minus_NAME``."""
+        new = self._typed(name, self.spark.sql(STATEMENTS[name]))
         if self.old is None:
             self._stage(f"plus_{name}", new)
-            self._view(f"minus_{name}", f"SELECT * FROM plus_{name} LIMIT 0")
+            self._nothing(f"minus_{name}", name)
             return
-        self._stage(f"new_{name}", new)
-        key = LAYOUTS[name].key[0]
-        keys = self.spark.table(scope).toDF(key)
-        files = self.before.tables[name]
-        there = self._read(name, [files[place] for place in self._touched(name, keys)])
-        self._stage(f"old_{name}", there.join(keys, key, "left_semi"))
-        self._stage(f"plus_{name}", f"SELECT * FROM new_{name} EXCEPT ALL SELECT * FROM old_{name}")
-        self._stage(f"minus_{name}", f"SELECT * FROM old_{name} EXCEPT ALL SELECT * FROM new_{name}")
+        if old is None:
+            old = self._old(name, self.spark.table(keys))
+        both = new.withColumn("sign", F.lit(1)).unionByName(old.withColumn("sign", F.lit(-1)))
+        columns = LAYOUTS[name].schema.names
+        changes = both.groupBy(*columns).agg(F.sum("sign").alias("sign")).where("sign <> 0")
+        changes = self._stage(f"diff_{name}", changes)
+        changes.where("sign > 0").drop("sign").createOrReplaceTempView(f"plus_{name}")
+        changes.where("sign < 0").drop("sign").createOrReplaceTempView(f"minus_{name}")
 
     def _links_by_target(self) -> None:
         for name in ("plus", "minus"):
@@ -291,18 +308,16 @@ class _Job:
 
     def _uris(self) -> None:
         if self.old is None:
-            self._stage("uri_delta", STATEMENTS["uri_delta_of_all"])
             self._nothing("known_uri", "uris")
+            self._stage("uri_delta", STATEMENTS["uri_delta_of_all"])
         else:
             self._stage("linked_key", STATEMENTS["linked_key"])
-            keys = self.spark.table("linked_key")
-            files = self.before.tables["uris"]
-            there = self._read("uris", [files[place] for place in self._touched("uris", keys)])
-            self._stage("known_uri", there.join(keys, "url_key", "left_semi"))
-            self._stage("domain_of", STATEMENTS["domain_of"])
+            self._stage("known_uri", self._old("uris", self.spark.table("linked_key")))
+            self._view("domain_of", STATEMENTS["domain_of"])
             self._stage("uri_delta", STATEMENTS["uri_delta"])
         self._view("uri_key", STATEMENTS["uri_key"])
-        self._diff("uris", STATEMENTS["uris"], "uri_key")
+        known = "SELECT known_uri.* FROM known_uri LEFT SEMI JOIN uri_key ON uri_key.url_surtkey = known_uri.url_key"
+        self._diff("uris", "uri_key", self.spark.sql(known))
 
     def _nothing(self, view: str, name: str) -> None:
         """Makes a view without rows that has the columns of a table."""
@@ -311,16 +326,14 @@ class _Job:
     def _domains(self) -> None:
         self._stage("domain_delta", STATEMENTS["domain_delta"])
         domains = self._view("changed_domain", "SELECT domain FROM domain_delta")
-        files = self.before.tables["domains"]
-        touched = self._touched("domains", domains)
-        self._read("domains", [files[place] for place in touched]).createOrReplaceTempView("known_domain")
-        self._diff("domains", STATEMENTS["domains"], "changed_domain")
+        known = self._old("domains", domains)
+        known.createOrReplaceTempView("known_domain")
+        self._diff("domains", "changed_domain", known)
 
     def _top(self) -> None:
         """Ranks the URIs of the domains that have changed, and all URIs."""
         self._stage("ranked_domain", STATEMENTS["ranked_domain"])
-        domains = self.spark.table("ranked_domain")
-        files = self.before.tables["top"]
+        domains, files = self.spark.table("ranked_domain"), self.before.tables["top"]
         touched = self._touched("top", domains)
         self._read("top", [files[place] for place in touched]).createOrReplaceTempView("touched_top")
         self._stage("plus_top", self._typed("top", self.spark.sql(STATEMENTS["top"])))
@@ -334,11 +347,8 @@ class _Job:
         plus, minus = self.spark.table(f"plus_{name}"), self.spark.table(f"minus_{name}")
         layout, files = LAYOUTS[name], self.before.tables[name]
         on = on or layout.key
-        count = plus.count()
-        touched: List[int] = []
-        if files and not appends:
-            keys = plus.select(layout.key[0]).unionByName(minus.select(layout.key[0])).distinct()
-            touched = self._touched(name, keys)
+        count, touched = self._touched_by(name, plus, minus)
+        touched = [] if appends else touched
         if not touched and not count:
             self.after.tables[name] = list(files)
             if files:
@@ -355,8 +365,10 @@ class _Job:
         order = ["segment", *layout.key]
         tasks = max(1, -(-count // self.file_rows))
         write = file_writer(self.tables.path("serving"), name, f"{self.batch:08}", self.first_part, self.file_rows)
-        rows = rows.select(*columns).repartitionByRange(tasks, *order).sortWithinPartitions(*order)
-        written = rows.mapInArrow(write, from_arrow_schema(WRITTEN)).toArrow().to_pylist()
+        rows = rows.select(*columns)
+        # The bounds of ranges come from a sample, which is a job of its own.
+        rows = rows.coalesce(1) if tasks == 1 else rows.repartitionByRange(tasks, *order)
+        written = rows.sortWithinPartitions(*order).mapInArrow(write, from_arrow_schema(WRITTEN)).toArrow().to_pylist()
         written.sort(key=lambda row: (row["segment"], row["task"], row["number"]))
         made: Dict[int, List[ServingFile]] = {}
         for row in written:

@@ -1,6 +1,6 @@
 """The files of serving tables: sorted Parquet files, tables of first keys, and the manifest that names them all.
 
-docs/serving.md has the format. Files never change; a new manifest replaces the old one in one step.
+docs/format-serving.md has the format. Files never change; a new manifest replaces the old one in one step.
 """
 
 import inspect
