@@ -88,14 +88,15 @@ def serve(
     if before is not None and before.batch == batch and not recompute:
         return _served(before, before, False, begun)
     old = None if recompute else before
-    job = _Job(tables, old, batch, file_rows, next_part(before, batch), say)
+    part = next_part(before, batch)
+    job = _Job(tables, old, batch, file_rows, part, say)
     try:
         after = job.run()
     finally:
         tables.remove(*_STAGING)
     for name, files in after.tables.items():
         if files and name not in after.first_keys:
-            stem = f"{batch:08}" if next_part(before, batch) == 0 else f"{batch:08}-{next_part(before, batch)}"
+            stem = f"{batch:08}-{part:05}" if part else f"{batch:08}"
             after.first_keys[name] = folder.write_first_keys(name, stem, files)
     folder.replace(after)
     folder.remove_others(after.paths() | (before.paths() if before else set()))

@@ -3,9 +3,11 @@
 docs/format-serving.md has the format. Files never change; a new manifest replaces the old one in one step.
 """
 
+import contextlib
 import inspect
 import json
 import re
+import uuid
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
@@ -146,7 +148,8 @@ class ServingFolder:
         if said["format"] != FORMAT:
             raise ValueError(f"{self.address}/{MANIFEST} has format {said['format']}, this program writes {FORMAT}")
         manifest = Manifest(said["batch"])
-        for name, table in said["tables"].items():
+        for name in LAYOUTS:
+            table = said["tables"][name]
             if table["files"]:
                 manifest.first_keys[name] = table["first_keys"]
                 firsts = pq.read_table(f"{self._path}/{table['first_keys']}", filesystem=self._files)
@@ -168,8 +171,7 @@ class ServingFolder:
             columns = [places, groups, *file.first_keys.columns]
             tables.append(pa.Table.from_arrays(columns, schema=_first_keys_schema(name)))
         self._files.create_dir(f"{self._path}/{name}", recursive=True)
-        # Readers of the old manifest may read the file of that name, if a recomputation has the same batch.
-        with self._files.open_output_stream(f"{self._path}/{path}") as stream:
+        with _replacing(self._files, f"{self._path}/{path}") as stream:
             pq.write_table(pa.concat_tables(tables), stream, compression="zstd", row_group_size=GROUP_ROWS)
         return path
 
@@ -188,14 +190,8 @@ class ServingFolder:
             "written_by": f"weft {weft_archive.__version__}",
             "tables": tables,
         }
-        place = f"{self._path}/{MANIFEST}"
-        # A store replaces an object in one step; a file is renamed.
-        is_local = isinstance(self._files, pa.fs.LocalFileSystem)
-        written = place + ".new" if is_local else place
-        with self._files.open_output_stream(written) as stream:
+        with _replacing(self._files, f"{self._path}/{MANIFEST}") as stream:
             stream.write(json.dumps(said, indent=1).encode())
-        if is_local:
-            self._files.move(written, place)
 
     def remove_others(self, kept: "set[str]") -> None:
         """Removes files of tables that are not in ``kept``."""
@@ -212,6 +208,17 @@ def filesystem(address: str) -> Tuple[pa.fs.FileSystem, str]:
         return pa.fs.LocalFileSystem(), address
     scheme, _, rest = address.partition("://")
     return pa.fs.FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{rest}")
+
+
+@contextlib.contextmanager
+def _replacing(files: pa.fs.FileSystem, path: str) -> Iterator[Any]:
+    """Opens a file to write, which has its name when it is complete. A store does so itself."""
+    is_local = isinstance(files, pa.fs.LocalFileSystem)
+    written = f"{path}.{uuid.uuid4().hex}" if is_local else path
+    with files.open_output_stream(written) as stream:
+        yield stream
+    if is_local:
+        files.move(written, path)
 
 
 def next_part(manifest: Optional[Manifest], batch: int) -> int:
@@ -303,7 +310,9 @@ class _OpenFile:
         options = {}
         if "bloom_filter_options" in inspect.signature(pq.ParquetWriter.__init__).parameters:
             options["bloom_filter_options"] = {name: {"ndv": GROUP_ROWS, "fpp": 0.01} for name in self._layout.blooms}
-        self._stream = files.open_output_stream(f"{folder}/{path}")
+        # A task that Spark takes for lost may still write while it is repeated.
+        self._open = contextlib.ExitStack()
+        self._stream = self._open.enter_context(_replacing(files, f"{folder}/{path}"))
         # Keys are sorted: few of them repeat, and a dictionary would only be tried.
         texts = [each.name for each in self._layout.schema if each.name not in self._layout.key]
         self._writer = pq.ParquetWriter(
@@ -340,7 +349,7 @@ class _OpenFile:
         if self._held_rows:
             self._end_group()
         self._writer.close()
-        self._stream.close()
+        self._open.close()
         size = self._files.get_file_info(f"{self._folder}/{self._path}").size
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self._first_keys[0].schema) as stream:
