@@ -40,15 +40,20 @@ fn batch(texts: &[Option<String>], languages: &[Option<String>]) -> Result<Recor
             Some(reader.read(text.as_deref()?, language))
         })
         .collect();
-    let words = |row: &Option<TextWords>| row.as_ref().map(|row| row.words.clone());
-    let stems = |row: &Option<TextWords>| row.as_ref().map(|row| row.stems.clone());
+    let words: StringArray = rows
+        .iter()
+        .map(|row| Some(row.as_ref()?.words.as_str()))
+        .collect();
+    let stems: StringArray = rows
+        .iter()
+        .map(|row| Some(row.as_ref()?.stems.as_str()))
+        .collect();
     // The same 64 bits: Delta Lake has no unsigned numbers.
-    let likeness = |row: &Option<TextWords>| Some(row.as_ref()?.likeness? as i64);
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(rows.iter().map(words).collect::<StringArray>()),
-        Arc::new(rows.iter().map(stems).collect::<StringArray>()),
-        Arc::new(rows.iter().map(likeness).collect::<Int64Array>()),
-    ];
+    let likeness: Int64Array = rows
+        .iter()
+        .map(|row| Some(row.as_ref()?.likeness? as i64))
+        .collect();
+    let columns: Vec<ArrayRef> = vec![Arc::new(words), Arc::new(stems), Arc::new(likeness)];
     let schema = Schema::new(vec![
         Field::new("words", DataType::Utf8, true),
         Field::new("stems", DataType::Utf8, true),
