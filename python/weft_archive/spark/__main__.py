@@ -36,7 +36,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("--master", help="address of the cluster (default: that of spark-submit, else local[*])")
     parser.add_argument("--views", action="store_true", help="compute the views after the load")
     parser.add_argument("--serving", action="store_true", help="bring the serving tables to the last batch after the load")
-    parser.add_argument("--recompute", action="store_true", help="with --serving: make all serving tables anew")
+    parser.add_argument("--recompute", action="store_true", help="with --serving: make all serving tables again")
     parser.add_argument("--texts", action="store_true", help="keep the texts of pages; settled by the first load of a base")
     forget = parser.add_argument_group("takedowns, before views and serving tables")
     forget.add_argument("--forget-key", action="append", default=[], metavar="KEY", help="take down the captures of a URL key")
