@@ -14,6 +14,7 @@ mod input_object;
 mod input_rows;
 mod remote_inputs;
 mod stream;
+mod text_words;
 mod views;
 
 use pyo3::prelude::*;
@@ -31,6 +32,8 @@ mod _weft {
     use super::input_object::{Batches, Input};
     #[pymodule_export]
     use super::stream::Stream;
+    #[pymodule_export]
+    use super::text_words::text_words;
     #[pymodule_export]
     use super::views::views;
 

@@ -99,3 +99,18 @@ def expected(weft_sql, archive):
     answers = {title: asked.rows_of(opened.sql(statement)) for title, statement in asked.questions().items()}
     assert list(answers) == asked.TITLES and all(answers.values()), answers
     return answers
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A session in this process. Its jars are fetched once; without a network there are none, and its tests are skipped."""
+    import cluster as clusters
+    import weft_archive.spark
+
+    conf = {**clusters.SETTINGS, "spark.driver.extraJavaOptions": clusters.JAVA_OPTIONS}
+    try:
+        session = weft_archive.spark.session("local[2]", conf=conf)
+    except Exception as error:
+        pytest.skip(f"Spark does not start with the jars of Delta Lake: {str(error).strip().splitlines()[-1]}")
+    yield session
+    session.stop()

@@ -114,3 +114,13 @@ def test_what_is_typed_is_there():
     for name in dir(weft._weft):
         if not name.startswith("_"):
             assert f"class {name}" in stubs or f"def {name}(" in stubs, name
+
+
+def test_words_are_those_of_search():
+    texts = ["The Pages, of pages", "Cafés", "東京 pages", None, "..."]
+    rows = pyarrow.record_batch(weft._weft.text_words(texts, ["en-GB", "fr", "ja", "en", None]))
+    assert rows["words"].to_pylist() == ["the pages of pages", "cafes", "東京 京 pages", None, ""]
+    assert rows["stems"].to_pylist() == ["page page", "caf", "", None, ""]
+    assert [likeness is None for likeness in rows["likeness"].to_pylist()] == [False, False, False, True, True]
+    with pytest.raises(ValueError, match="2 texts have 1 languages"):
+        weft._weft.text_words(["a", "b"], ["en"])

@@ -31,18 +31,6 @@ import weft_archive.spark  # noqa: E402
 import weft_archive.spark.__main__  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def spark():
-    """A session in this process. Its jars are fetched once; without a network there are none, and nothing here can run."""
-    conf = {**clusters.SETTINGS, "spark.driver.extraJavaOptions": clusters.JAVA_OPTIONS}
-    try:
-        session = weft.spark.session("local[2]", conf=conf)
-    except Exception as error:
-        pytest.skip(f"Spark does not start with the jars of Delta Lake: {str(error).strip().splitlines()[-1]}")
-    yield session
-    session.stop()
-
-
 def table(base, *names):
     """A table as the package deltalake reads it: its rows by columns."""
     return deltalake.DeltaTable(str(pathlib.Path(base, *names))).to_pyarrow_table()
@@ -414,7 +402,7 @@ def test_it_runs_under_spark_submit(tmp_path, shared):
     (tmp_path / "job.py").write_text("import sys; from weft_archive.spark.__main__ import main; sys.exit(main())")
     submit = pathlib.Path(pyspark.__file__).with_name("bin") / "spark-submit"
     jars = ["--packages", "io.delta:delta-spark_4.1_2.13:4.1.0", "--conf", "spark.ui.enabled=false"]
-    asked = ["--base", "base", "--json", shared / "crawls/dupes.warc.gz", "missing.warc.gz"]
+    asked = ["--base", "base", "--json", "--serving", shared / "crawls/dupes.warc.gz", "missing.warc.gz"]
     command = [submit, "--master", "local[1]", *jars, "job.py", *asked]
     done = subprocess.run(
         list(map(str, command)), cwd=tmp_path, capture_output=True, text=True, env=clusters.environment()
@@ -424,6 +412,7 @@ def test_it_runs_under_spark_submit(tmp_path, shared):
     said = printed(done.stdout)
     assert (said["done"], said["failed"]) == (1, 1), said
     assert table(tmp_path / "base", "captures").num_rows == 12
+    assert (said["serving"]["batch"], said["serving"]["rows"]["captures"]) == (1, 12)
 
 
 def test_wrong_use_is_said(tmp_path, spark, shared, loaded, capsys):

@@ -61,5 +61,8 @@ def find_inputs(arguments: Sequence[str]) -> List[Tuple[str, str, int, Optional[
 def is_record_file_name(name: str) -> bool:
     """Whether a file with this name holds records."""
 
+def text_words(texts: Sequence[Optional[str]], languages: Sequence[Optional[str]]) -> Batch:
+    """Folded words, stems and likeness of each text in its language: ``words``, ``stems``, ``likeness``."""
+
 def views() -> List[Tuple[str, str]]:
     """Name and statement of every view."""

@@ -77,4 +77,4 @@ pub use query::note::{Note, NoteKind};
 pub use settings::Settings;
 pub use snippet::{Line, SNIPPET_TEXT_BYTES_MAX, Snippet, SnippetPart};
 pub use suggest::{Suggestion, Suggestions};
-pub use words::word_count;
+pub use words::{TextWords, TextWordsReader, word_count};

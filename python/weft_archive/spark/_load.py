@@ -10,9 +10,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from weft_archive.spark._inputs import Found, find
-from weft_archive.spark._read import TABLES, reader, staging_schema
+from weft_archive.spark._read import reader, staging_schema
 from weft_archive.spark._session import ours
 from weft_archive.spark._tables import BATCHES, LEDGER, Tables
+from weft_archive.spark._takedowns import Takedowns, finish_takedowns
 from weft_archive.spark._wrong_use import WrongUse
 
 #: Default number of inputs per batch. All rows of a batch are staged before they are appended.
@@ -56,6 +57,7 @@ def load(
     prefix: Optional[str] = None,
     links: str = "all",
     collection: str = "",
+    texts: bool = False,
     batch_inputs: int = BATCH_INPUTS,
     say: Say = lambda text: None,
 ) -> Summary:
@@ -65,6 +67,8 @@ def load(
     other addresses that pyarrow opens. With ``prefix``, entries of path lists are addresses below it. Files must have the
     same path on every machine. Only one job at a time may write to a base.
 
+    With ``texts`` at the first load, the table ``texts`` has the texts of pages and their words.
+
     A failed input gets a row in the table ``ledger``. Raises :class:`WrongUse` for invalid arguments, and passes on
     errors of Spark; the same call then continues.
     """
@@ -72,22 +76,24 @@ def load(
     if batch_inputs < 1:
         raise WrongUse("batch_inputs must be at least 1")
     tables = Tables(ours(spark), base)
-    created = tables.create(links)
+    created = tables.create(links, texts)
     summary = Summary(tables.base)
     # A table that is new has no rows that would have to be looked for.
     last = 0 if "batches" in created else tables.last_batch("batches")
+    takedowns = Takedowns([]) if "takedowns" in created else tables.takedowns()
+    finish_takedowns(tables, takedowns)
     known = _Known() if "ledger" in created else _known(tables)
     tables.remove("staging", str(known.last_batch))
     if last > known.last_batch:
         say(f"batch {last}: finishing it for an interrupted job")
-        _run(tables, last, tables.planned(last), known, links, say).add_to(summary, say)
+        _run(tables, last, tables.planned(last), known, takedowns, links, say).add_to(summary, say)
     found = find(inputs, prefix)
     new = [each for each in found if not known.has(each)]
     summary.inputs += len(found) - len(new)
     summary.known += len(found) - len(new)
-    for number, start in enumerate(range(0, len(new), batch_inputs), last + 1):
+    for number, start in enumerate(range(0, len(new), batch_inputs), max(last, takedowns.last) + 1):
         planned = _begin(tables, number, new[start : start + batch_inputs], collection)
-        _run(tables, number, planned, known, links, say).add_to(summary, say)
+        _run(tables, number, planned, known, takedowns, links, say).add_to(summary, say)
     summary.seconds = round(time.monotonic() - begun, 3)
     return summary
 
@@ -160,7 +166,9 @@ class _Batch:
         say(f"batch {self.number}: done: {says}")
 
 
-def _run(tables: Tables, batch: int, planned: List[Any], known: _Known, links: str, say: Say) -> _Batch:
+def _run(
+    tables: Tables, batch: int, planned: List[Any], known: _Known, takedowns: Takedowns, links: str, say: Say
+) -> _Batch:
     """Finishes a batch, whose rows in ``batches`` are ``planned``."""
     found = [Found(row.name, row.location, row.size, row.version, row.problem) for row in planned]
     staging = ("staging", str(batch))
@@ -171,12 +179,12 @@ def _run(tables: Tables, batch: int, planned: List[Any], known: _Known, links: s
     staged = tables.read(*staging)
     outcomes = staged.where("outcome IS NOT NULL").select("seq", "outcome.*").toArrow().to_pylist()
     rows, counting = _judged(batch, found, outcomes)
-    for table, layout in TABLES.items():
+    for table, layout in tables.layouts().items():
         if any(rows[seq][layout.counted] for seq in counting):
             of_table = staged.where(F.col(table).isNotNull())
             if len(counting) < len(found):
                 of_table = of_table.where(F.col("seq").isin(counting))
-            tables.append(table, of_table.select(f"{table}.*"), batch)
+            tables.append(table, takedowns.without(table, of_table.select(f"{table}.*")), batch)
             say(f"batch {batch}: appended {table}")
     tables.append_list("ledger", rows, LEDGER, batch)
     say(f"batch {batch}: appended ledger")
@@ -198,11 +206,12 @@ def _stage(
     tables.remove(*staging)
     context = tables.spark.sparkContext
     inputs, known = context.broadcast(list(found)), context.broadcast(digests)
-    read = reader(inputs, known, links=links, collection=collection, batch=batch)
+    names = list(tables.layouts())
+    read = reader(inputs, known, tables=names, links=links, collection=collection, batch=batch)
     # One task per input: little is lost with a machine, and it is repeated elsewhere.
     numbers = tables.spark.range(0, len(found), 1, numPartitions=len(found))
     # Fails if another job has staged something.
-    tables.stage(numbers.mapInArrow(read, from_arrow_schema(staging_schema())), *staging)
+    tables.stage(numbers.mapInArrow(read, from_arrow_schema(staging_schema(names))), *staging)
     inputs.unpersist()
     known.unpersist()
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from weft_archive import _weft
 from weft_archive.spark._inputs import Found, is_read_by_us
+from weft_archive.spark._words import WORDS, with_words
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,15 @@ class TableLayout:
     counted: str
 
 
-#: Tables that get rows.
+#: Tables that get rows in every base.
 TABLES = {
     "captures": TableLayout(("url_surtkey", "fetch_time"), "captures"),
     "links": TableLayout(("source_surtkey",), "links"),
     "quarantine": TableLayout(("input", "offset"), "quarantined"),
 }
+
+#: Tables that get rows if the first load of a base asked for them.
+OPTIONAL_TABLES = {"texts": TableLayout(("url_surtkey", "fetch_time"), "captures")}
 
 OUTCOME = pa.schema([
     # Missing if the input could not be read to its end; then none of its rows count.
@@ -50,21 +54,19 @@ OUTCOME = pa.schema([
 
 def table_schema(table: str) -> pa.Schema:
     """Returns the schema of a table."""
-    return pa.schema(_weft.Stream([], table, "all", ""))
+    schema = pa.schema(_weft.Stream([], table, "all", ""))
+    return pa.schema([*schema, *WORDS]) if table == "texts" else schema
 
 
-def staging_schema() -> pa.Schema:
-    """Returns the schema of the staging table."""
-    structs = [pa.field(name, pa.struct(schema)) for name, schema in _structs().items()]
+def staging_schema(tables: Sequence[str]) -> pa.Schema:
+    """Returns the schema of the staging table for rows of these tables."""
+    schemas = {**{table: table_schema(table) for table in tables}, "outcome": OUTCOME}
+    structs = [pa.field(name, pa.struct(schema)) for name, schema in schemas.items()]
     return pa.schema([pa.field("seq", pa.int64(), nullable=False), *structs])
 
 
-def _structs() -> "dict[str, pa.Schema]":
-    return {**{table: table_schema(table) for table in TABLES}, "outcome": OUTCOME}
-
-
 def reader(
-    inputs: Any, known: Any, *, links: str, collection: str, batch: int
+    inputs: Any, known: Any, *, tables: Sequence[str], links: str, collection: str, batch: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Returns the function for ``mapInArrow`` that turns numbers of inputs into rows of the staging table.
 
@@ -72,11 +74,11 @@ def reader(
     """
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = staging_schema()
+        schema = staging_schema(tables)
         for each in numbers:
             for seq in each.column(0).to_pylist():
                 found: Found = inputs.value[seq]
-                for table, rows in _rows(found, known.value, links, collection, batch):
+                for table, rows in _rows(found, known.value, tables, links, collection, batch):
                     yield _staged(schema, seq, table, rows)
 
     return read
@@ -94,7 +96,7 @@ def _staged(schema: pa.Schema, seq: int, table: str, rows: pa.RecordBatch) -> pa
 
 
 def _rows(
-    found: Found, known: Mapping[str, Optional[str]], links: str, collection: str, batch: int
+    found: Found, known: Mapping[str, Optional[str]], tables: Sequence[str], links: str, collection: str, batch: int
 ) -> Iterator["tuple[str, pa.RecordBatch]"]:
     """Yields the rows of an input, and its outcome last. Errors in the input become its outcome."""
     outcome = {
@@ -109,7 +111,7 @@ def _rows(
     }
     if found.problem is None:
         try:
-            yield from _read(found, known, outcome, links, collection, batch)
+            yield from _read(found, known, outcome, tables, links, collection, batch)
         except (OSError, ValueError, pa.ArrowException) as error:
             outcome.update(digest=None, failure=str(error))
         except BaseException as error:
@@ -124,6 +126,7 @@ def _read(
     found: Found,
     known: Mapping[str, Optional[str]],
     outcome: "dict[str, Any]",
+    tables: Sequence[str],
     links: str,
     collection: str,
     batch: int,
@@ -136,11 +139,12 @@ def _read(
         if source.digest in known:
             outcome.update(digest=source.digest, is_known=True, failure=known[source.digest])
             return
-        batches = source.batches(found.name, list(TABLES), links=links, collection=collection, epoch=batch)
+        batches = source.batches(found.name, list(tables), links=links, collection=collection, epoch=batch)
         for table, rows in batches:
             if table == "links":
                 outcome["links"] += len(rows)
-            yield table, pa.record_batch(rows)
+            rows = pa.record_batch(rows)
+            yield table, with_words(rows) if table == "texts" else rows
         if not source.is_unchanged():
             outcome["failure"] = "its content changed while it was read; load it again when nobody writes to it"
             return

@@ -10,7 +10,7 @@ Invariants:
 
 import json
 import os
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -19,9 +19,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from weft_archive._ledger import LEDGER
-from weft_archive.spark._read import TABLES, table_schema
+from weft_archive.spark._read import OPTIONAL_TABLES, TABLES, TableLayout, table_schema
+from weft_archive.spark._takedowns import TAKEDOWNS, Takedowns
 from weft_archive.spark._wrong_use import WrongUse
-
 
 #: Identifies our commits among those of other writers.
 APP_ID = "weft"
@@ -50,11 +50,23 @@ class Tables:
     def path(self, *names: str) -> str:
         return "/".join([self.base, *names])
 
-    def create(self, links: str) -> "set[str]":
-        """Creates missing tables and returns their names. Raises :class:`WrongUse` if the existing tables keep other links."""
+    def layouts(self) -> Dict[str, TableLayout]:
+        """Returns the tables of this base that get rows."""
+        return {**TABLES, **{name: layout for name, layout in OPTIONAL_TABLES.items() if self.exists(name)}}
+
+    def create(self, links: str, texts: bool = False) -> "set[str]":
+        """Creates missing tables and returns their names. Raises :class:`WrongUse` if the existing tables keep other links
+        or no texts.
+        """
+        is_new = not self.exists("captures")
+        if texts and not is_new and not self.exists("texts"):
+            raise WrongUse(f"{self.base} keeps no texts since its first load; choose another base")
+        # Before ``captures``, which marks the base as made.
+        optional = ["texts"] if texts or self.exists("texts") else []
         schemas = {
             "batches": BATCHES,
-            **{name: table_schema(name) for name in TABLES},
+            "takedowns": TAKEDOWNS,
+            **{name: table_schema(name) for name in [*optional, *TABLES]},
             "ledger": LEDGER,
         }
         created = {name for name in schemas if not self.exists(name)}
@@ -162,8 +174,9 @@ class Tables:
 
     def append(self, name: str, rows: DataFrame, batch: int) -> None:
         """Appends the rows of a batch. Repeating it adds nothing."""
-        if name in TABLES:
-            rows = rows.sortWithinPartitions(*TABLES[name].sorted_by)
+        layouts = {**TABLES, **OPTIONAL_TABLES}
+        if name in layouts:
+            rows = rows.sortWithinPartitions(*layouts[name].sorted_by)
         (
             rows.write.format("delta")
             .mode("append")
@@ -195,6 +208,14 @@ class Tables:
         """Returns the rows of a batch in ``batches``, in order."""
         # A sort by Spark would take two more jobs.
         return sorted(self.read("batches").where(F.col("batch") == batch).collect(), key=lambda row: row.seq)
+
+    def takedowns(self) -> Takedowns:
+        """Returns the takedowns of this base."""
+        return Takedowns(self.read("takedowns").collect() if self.exists("takedowns") else [])
+
+    def delete(self, name: str, condition: str) -> None:
+        """Deletes rows of a table. Repeating it deletes nothing more."""
+        self.spark.sql(f"DELETE FROM {self._named(name)} WHERE {condition}")
 
     def last_batch(self, name: str) -> int:
         """Returns the number of the last batch in a table; 0 if it has none."""

@@ -22,6 +22,7 @@ mod prefilter;
 mod script;
 mod stem;
 mod stream;
+mod text_words;
 
 use std::ops::Range;
 
@@ -32,6 +33,7 @@ pub(crate) use prefilter::Prefilter;
 use script::{Class, class, is_pair_script};
 pub(crate) use stem::{RULES, Rules, primary_language};
 pub(crate) use stream::{StemTokenizer, WordTokenizer, in_language, stem_term};
+pub use text_words::{TextWords, TextWordsReader};
 
 /// Separates the folded and the written form of a word in the index. No word contains it.
 pub(crate) const WRITTEN: char = '\u{1}';
