@@ -593,19 +593,7 @@ def test_a_node_is_killed_during_a_feed(small, cloud, tmp_path, monkeypatch):
     check(base, collection)
 
 
-@pytest.fixture(scope="module")
-def spark():
-    clusters, spark = pytest.importorskip("cluster"), pytest.importorskip("weft_archive.spark")
-    conf = {**clusters.SETTINGS, "spark.driver.extraJavaOptions": clusters.JAVA_OPTIONS}
-    try:
-        session = spark.session("local[2]", conf=conf)
-    except Exception as error:
-        pytest.skip(f"Spark does not start with the jars of Delta Lake: {str(error).strip().splitlines()[-1]}")
-    yield session
-    session.stop()
-
-
-def test_spark_feeds_and_compares(cloud, spark, shared, tmp_path, capsys):
+def test_spark_feeds_and_compares(cloud, spark, shared, tmp_path, capsys, monkeypatch):
     """Spark reads inputs, feeds, takes down what an engine deleted from its tables, and compares. So does plain Python."""
     import weft_archive.spark.__main__
     from weft_archive.spark import SparkFacts, load
@@ -626,7 +614,8 @@ def test_spark_feeds_and_compares(cloud, spark, shared, tmp_path, capsys):
     [lost] = collection.select(q="content_type_norm:html", rows=1)["response"]["docs"]
     by_hand(collection, {"delete": {"query": f'id:"{lost["id"]}"'}})
     command = ["--base", base, "--solr", cloud.urls, "--collection", "spark", "--verify", "--json"]
-    # This ends the session.
+    # Other tests use the session.
+    monkeypatch.setattr(type(spark), "stop", lambda _: None)
     assert weft_archive.spark.__main__.main(command) == 1
     found = json.loads(capsys.readouterr().out.splitlines()[-1])["verified"]
     assert (found["missing"], found["unknown"], found["different"]) == (1, 0, 0), found

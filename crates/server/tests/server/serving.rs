@@ -17,6 +17,14 @@ use crate::fake::{get, owned};
 use crate::loaded::load;
 use crate::web;
 
+/// Returns an answer of a Wayback machine without its last date, which is the time of the request.
+fn without_now(body: &str) -> String {
+    match (body.find("<enddate>"), body.find("</enddate>")) {
+        (Some(from), Some(to)) => format!("{}{}", &body[..from], &body[to..]),
+        _ => body.to_owned(),
+    }
+}
+
 /// A router over an archive, and one over the tables made from it.
 struct Both {
     archive: Router,
@@ -44,8 +52,8 @@ impl Both {
     async fn check(&self, path: &str) -> (String, Option<String>) {
         let (expected, found) = (get(&self.archive, path).await, get(&self.tables, path).await);
         assert_eq!(
-            (found.status, found.body.as_str()),
-            (expected.status, expected.body.as_str()),
+            (found.status, without_now(&found.body)),
+            (expected.status, without_now(&expected.body)),
             "{path}"
         );
         for name in ["content-type", "etag", "location", "link", "memento-datetime"] {
