@@ -162,9 +162,9 @@ fn answer(
     // Relax the query only if no page has enough words: a short list of good matches is better than
     // a long list.
     for relaxed in [Mode::Known, Mode::One] {
-        if found.total == 0 && mode == Mode::Enough && can_relax(&parsed) {
+        if !found.has_matches() && mode == Mode::Enough && can_relax(&parsed) {
             found = run(relaxed)?;
-            if found.total > 0 {
+            if found.has_matches() {
                 mode = relaxed;
             }
         }

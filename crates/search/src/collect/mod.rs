@@ -139,6 +139,13 @@ pub(crate) struct TopDocs {
     pub(crate) counts: Vec<FacetCounts>,
 }
 
+impl TopDocs {
+    /// Returns whether anything matches. `total` is 0 if nothing was to be counted.
+    pub(crate) fn has_matches(&self) -> bool {
+        self.total > 0 || self.has_more_than_total
+    }
+}
+
 /// The outcome of a search in one segment.
 pub(crate) struct SegmentTopDocs {
     segment: SegmentOrdinal,
