@@ -326,6 +326,37 @@ fn an_input_that_is_taken_down_stays_out_when_it_has_grown() {
     is_clean(&place);
 }
 
+/// A load starts up to 16 records before the place where it continues, because requests may be there.
+/// After an undo it starts at the beginning of the file.
+#[test]
+fn a_long_input_that_was_taken_down_whole_comes_back() {
+    let place = Workspace::new();
+    place.write_old("many.warc", &many_pages(40));
+    place.good(&["load", "many.warc"]);
+    let before = dumps(&place);
+    place.good(&["forget", "--input", "many.warc"]);
+    place.good(&["forget", "--undo", "1"]);
+    place.good(&["load", "many.warc"]);
+    assert_eq!(dumps(&place), before);
+    is_clean(&place);
+}
+
+/// Returns a WARC file with pages of one site.
+fn many_pages(count: u64) -> Vec<u8> {
+    let urls: Vec<String> = (0..count).map(|n| format!("http://many.example/{n}")).collect();
+    let pages: Vec<(&str, &str, &str)> = urls
+        .iter()
+        .map(|url| {
+            (
+                url.as_str(),
+                "2014-01-01T00:00:00Z",
+                "<title>One of many</title><p>meadow",
+            )
+        })
+        .collect();
+    fixture::warc(&pages)
+}
+
 /// Words with different prefixes, so that none is hidden by prefix compression with another.
 const PLANTED: [&str; 8] = [
     "hostqz7vkwone",
