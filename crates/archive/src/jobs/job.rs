@@ -319,6 +319,7 @@ impl Job {
             );
             pace.rates()
         };
+        let label = self.request.collection.as_deref().unwrap_or_default();
         let moves_bytes = matches!(stage, JobStage::Digesting | JobStage::Loading);
         let is_running = state.phase == JobState::Running;
         JobBody {
@@ -337,6 +338,11 @@ impl Job {
             inputs: c.inputs.get(),
             inputs_done: c.inputs_done.get(),
             inputs_known: c.inputs_known.get(),
+            collection: label.to_owned(),
+            inputs_of_other_collection: inputs
+                .iter()
+                .filter(|(_, entry)| keeps_label(entry, label))
+                .count() as u64,
             inputs_failed: c.inputs_failed.get(),
             inputs_cut: c.inputs_cut.get(),
             inputs_loading: inputs.iter().filter(|(_, entry)| is_unfinished(entry)).count() as u64,
@@ -361,7 +367,7 @@ impl Job {
             documents_unread: self.unread(),
             quarantined: c.quarantined.get(),
             epochs: c.epochs.get(),
-            problems: problems(&inputs),
+            problems: problems(&inputs, label),
             defects_total: c.defects.get(),
             defects: self.named_defects(&inputs),
             stages,
@@ -424,8 +430,15 @@ fn is_reportable(entry: &LedgerRow) -> bool {
     !is_whole || entry.quarantined > 0 || !entry.missing.is_empty()
 }
 
-fn problems(inputs: &[&(InputId, LedgerRow)]) -> Vec<LedgerRow> {
-    let reportable = inputs.iter().filter(|(_, entry)| is_reportable(entry));
+/// Returns whether an input has another label than the one that the load gives.
+fn keeps_label(entry: &LedgerRow, label: &str) -> bool {
+    !label.is_empty() && entry.collection != label
+}
+
+fn problems(inputs: &[&(InputId, LedgerRow)], label: &str) -> Vec<LedgerRow> {
+    let reportable = inputs
+        .iter()
+        .filter(|(_, entry)| is_reportable(entry) || keeps_label(entry, label));
     reportable
         .take(PROBLEMS_MAX)
         .map(|(_, entry)| entry.clone().without_reader_state())

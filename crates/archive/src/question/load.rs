@@ -247,6 +247,10 @@ pub struct JobBody {
     pub inputs_done: u64,
     /// Number of inputs that the archive had loaded before.
     pub inputs_known: u64,
+    /// Label that this load gives to its inputs; empty if it gives none.
+    pub collection: String,
+    /// Number of inputs that were loaded before and keep another label.
+    pub inputs_of_other_collection: u64,
     /// Number of inputs that failed.
     pub inputs_failed: u64,
     /// Number of inputs in `inputs_done` that end in the middle of a record.
@@ -299,8 +303,8 @@ pub struct JobBody {
     pub quarantined: u64,
     /// Number of epochs that the load has added.
     pub epochs: u64,
-    /// Ledger rows of inputs that are incomplete, missing or failed, or have records that could not
-    /// be used; at most 1,000.
+    /// Ledger rows of inputs that are incomplete, missing or failed, keep another label, or have
+    /// records that could not be used; at most 1,000.
     pub problems: Vec<LedgerRow>,
     /// Number of defects in records that were used nevertheless.
     pub defects_total: u64,

@@ -337,6 +337,35 @@ fn of_many_forgotten_inputs_the_first_are_named() {
 }
 
 #[test]
+fn a_known_input_keeps_its_collection_until_it_is_read_again() {
+    let place = web();
+    place.good(&["load", "web.warc"]);
+    let labelled = ["load", "web.warc", "--collection", "autumn"];
+    let run = place.run(&labelled);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    for part in [
+        "1 input keeps its collection, because a load does not change it",
+        "  web.warc: none\n",
+        "weft forget --undo ID",
+    ] {
+        assert!(run.stdout.contains(part), "{part} is not in {}", run.stdout);
+    }
+    let captures = place.good(&["dump", "captures"]);
+    place.good(&["forget", "--input", "web.warc"]);
+    place.good(&["forget", "--undo", "1"]);
+    place.good(&labelled);
+    assert_eq!(place.good(&["dump", "captures"]), captures);
+    assert_eq!(
+        place.json(&["status"])["collections"],
+        serde_json::json!(["autumn"])
+    );
+    assert_ne!(place.json(&["search", "collection:autumn"])["total"], 0);
+    // A load without a label changes none.
+    place.good(&["load", "web.warc"]);
+    assert_eq!(place.run(&["verify"]).code, Some(0));
+}
+
+#[test]
 fn failed_inputs_are_listed_retried_and_forgotten() {
     let place = web();
     place.write_old("empty.warc", b"");

@@ -30,6 +30,7 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
     }
     print_skipped(job, context)?;
     losses(archive, job, context)?;
+    labels(job, context)?;
     defects(job, context)?;
     match job.state {
         JobState::Cancelled => writeln!(context.out, "stopped; run the same command again to continue")?,
@@ -210,6 +211,36 @@ fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Re
             counted(hidden as u64, "input", "inputs")
         )?;
     }
+    Ok(())
+}
+
+/// Prints the inputs that keep another label than the load gives, and how to change it.
+fn labels(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
+    let kept = job.inputs_of_other_collection;
+    if kept == 0 {
+        return Ok(());
+    }
+    let head = counted(kept, "input keeps its collection", "inputs keep their collection");
+    let head = format!("{head}, because a load does not change it");
+    writeln!(context.out, "\n{}", context.out.style.warn(&head))?;
+    let rows = job.problems.iter().filter(|row| row.collection != job.collection);
+    for row in rows.take(INPUTS_LISTED) {
+        let label = match row.collection.as_str() {
+            "" => "none".to_owned(),
+            label => clean(label),
+        };
+        writeln!(context.out, "  {}: {label}", clean(&row.input))?;
+    }
+    let hidden = kept.saturating_sub(INPUTS_LISTED as u64);
+    if hidden > 0 {
+        let all = format!("weft status --ledger{}", context.archive_flag());
+        writeln!(context.out, "  {} more: {all}", count(hidden))?;
+    }
+    writeln!(
+        context.out,
+        "to change it: weft forget --input NAME, weft forget --undo ID, and load the file again with \
+         --collection"
+    )?;
     Ok(())
 }
 

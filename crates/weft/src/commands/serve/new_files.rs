@@ -367,6 +367,10 @@ fn summary(files: &[(PathBuf, FileStamp)], job: &JobBody) -> String {
         (job.inputs_failed, "of the files failed"),
         (job.inputs_cut, "cut off or still being written"),
         (job.quarantined, "in quarantine"),
+        (
+            job.inputs_of_other_collection,
+            "of the files loaded before, with another label",
+        ),
     ] {
         if number > 0 {
             line += &format!(", {} {what}", count(number));
