@@ -421,7 +421,10 @@ fn after_a_purge_no_byte_of_the_archive_holds_what_left() {
     }
     place.good(&["forget", "--prefix", &format!("http://{host}.example/")]);
     let said = place.good(&["forget", "--purge"]);
-    assert!(said.contains("no file contains removed data"), "{said}");
+    assert!(
+        said.contains("no file of the archive's directory contains removed data"),
+        "{said}"
+    );
     assert_eq!(files_holding(&archive, &PLANTED), []);
     assert_eq!(stray_segments(&archive.join("search")), [""; 0]);
     is_clean(&place);
@@ -490,8 +493,30 @@ fn a_purge_names_uploaded_files_that_have_what_is_taken_down() {
     place.write_old(upload, &copy);
     place.good(&["load", upload]);
     let purged = place.good(&["forget", "--purge"]);
-    assert!(purged.contains("no file contains removed data"), "{purged}");
+    assert!(
+        purged.contains("no file of the archive's directory contains removed data"),
+        "{purged}"
+    );
+    assert!(!purged.contains("still contain"), "{purged}");
     assert_eq!(place.json(&["status"])["captures"], 5);
+}
+
+#[test]
+fn a_purge_names_inputs_that_still_contain_what_is_taken_down() {
+    let place = loaded();
+    place.good(&["forget", "--url", "http://museum.example/maps"]);
+    let purged = place.good(&["forget", "--purge"]);
+    assert!(
+        purged.ends_with(
+            "1 input still contains removed captures: weft redact writes copies without them\n  web.warc\n"
+        ),
+        "{purged}"
+    );
+    assert_eq!(place.json(&["forget", "--purge"])["inputs"][0], "web.warc");
+    // The file is gone, so nothing contains them.
+    std::fs::remove_file(place.path("web.warc")).expect("remove");
+    let purged = place.good(&["forget", "--purge"]);
+    assert!(!purged.contains("still contain"), "{purged}");
 }
 
 #[test]
