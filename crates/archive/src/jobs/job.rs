@@ -11,6 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use pipeline::Monitor;
 
 use super::pace::{Pace, Sample};
+use super::problems::{Problems, keeps_label};
 use crate::feed::SearchProgress;
 use crate::load::LoadError;
 use crate::question::{
@@ -23,9 +24,6 @@ const DEFECTS_MAX: usize = 1000;
 
 /// Limit of skipped files listed. All are counted.
 const SKIPPED_MAX: usize = 1000;
-
-/// Limit of ledger rows listed as problems.
-const PROBLEMS_MAX: usize = 1000;
 
 /// A number that only grows.
 #[derive(Debug, Default)]
@@ -320,6 +318,7 @@ impl Job {
             pace.rates()
         };
         let label = self.request.collection.as_deref().unwrap_or_default();
+        let problems = Problems::of(&inputs, label);
         let moves_bytes = matches!(stage, JobStage::Digesting | JobStage::Loading);
         let is_running = state.phase == JobState::Running;
         JobBody {
@@ -367,7 +366,9 @@ impl Job {
             documents_unread: self.unread(),
             quarantined: c.quarantined.get(),
             epochs: c.epochs.get(),
-            problems: problems(&inputs, label),
+            inputs_with_losses: problems.inputs_with_losses,
+            failed_packages: problems.failed_packages,
+            problems: problems.rows,
             defects_total: c.defects.get(),
             defects: self.named_defects(&inputs),
             stages,
@@ -422,25 +423,4 @@ fn stage(state: &State, stages: &[StageRow], search_catches_up: bool) -> JobStag
 /// replaced.
 fn is_unfinished(entry: &LedgerRow) -> bool {
     matches!(entry.state, InputState::Pending | InputState::Loading) && entry.missing.is_empty()
-}
-
-fn is_reportable(entry: &LedgerRow) -> bool {
-    let has_ended = matches!(entry.state, InputState::Done | InputState::TakenDown);
-    let is_whole = has_ended && entry.cut.is_empty();
-    !is_whole || entry.quarantined > 0 || !entry.missing.is_empty()
-}
-
-/// Returns whether an input has another label than the one that the load gives.
-fn keeps_label(entry: &LedgerRow, label: &str) -> bool {
-    !label.is_empty() && entry.collection != label
-}
-
-fn problems(inputs: &[&(InputId, LedgerRow)], label: &str) -> Vec<LedgerRow> {
-    let reportable = inputs
-        .iter()
-        .filter(|(_, entry)| is_reportable(entry) || keeps_label(entry, label));
-    reportable
-        .take(PROBLEMS_MAX)
-        .map(|(_, entry)| entry.clone().without_reader_state())
-        .collect()
 }

@@ -200,12 +200,19 @@ pub(super) fn job(job: &JobBody, all: &[JobBody]) -> Markup {
             @if let Some(error) = &job.error { p.bad { (parts::text(error)) } }
             @if !job.problems.is_empty() {
                 ul.problems {
-                    @for problem in job.problems.iter().take(PROBLEMS) { li { (parts::url_text(&problem.input)) ": " (problem_of(problem)) (kept_collection(job, problem)) } }
-                    @if job.problems.len() > PROBLEMS { li.soft { "more in the list of inputs" } }
+                    @for package in job.failed_packages.iter().take(PROBLEMS) { li { (parts::url_text(&package.package)) ": " (present::count(package.members_failed)) " members failed, the first: " (parts::text(&package.reason)) } }
+                    @for problem in other_problems(job).take(PROBLEMS) { li { (parts::url_text(&problem.input)) ": " (problem_of(problem)) (kept_collection(job, problem)) } }
+                    @if job.failed_packages.len() > PROBLEMS || other_problems(job).count() > PROBLEMS { li.soft { "more in the list of inputs" } }
                 }
             }
         }
     }
+}
+
+/// Returns the problems of inputs that are not in a failed package.
+fn other_problems(job: &JobBody) -> impl Iterator<Item = &LedgerRow> {
+    let problems = job.problems.iter();
+    problems.filter(|row| !job.failed_packages.iter().any(|package| package.has(row)))
 }
 
 /// Names the cut inputs that a load waits for.

@@ -4,8 +4,10 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use expect_test::expect;
+use zip::CompressionMethod;
 
 use crate::fixture;
+use crate::packages::zipped;
 use crate::serve::Served;
 use crate::support::{Run, Workspace, json_lines};
 
@@ -333,6 +335,40 @@ fn of_many_forgotten_inputs_the_first_are_named() {
     assert!(
         said.contains("missing-00.warc") && said.ends_with("and 2 more (--json names all)\n"),
         "{said}"
+    );
+}
+
+#[test]
+fn a_package_without_records_is_one_line_and_the_rest_is_counted() {
+    let place = Workspace::new();
+    let members: Vec<(String, String)> = (0..12)
+        .map(|number| (format!("archive/{number}.warc"), format!("no record {number}")))
+        .collect();
+    let members: Vec<(&str, &[u8])> = members
+        .iter()
+        .map(|(name, bytes)| (name.as_str(), bytes.as_bytes()))
+        .collect();
+    place.write_old("many.wacz", &zipped(&members, CompressionMethod::Stored));
+    for number in 0..11 {
+        let name = format!("{number:02}.warc");
+        place.write_old(&name, format!("junk {number}").as_bytes());
+    }
+    let run = place.run(&["load", "."]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(lines[0], "24 inputs: 24 failed");
+    assert!(
+        run.stdout
+            .contains("many.wacz: 13 members failed, the first: missing: it is no WACZ, its digests"),
+        "{}",
+        run.stdout
+    );
+    assert!(!run.stdout.contains("many.wacz#"), "{}", run.stdout);
+    assert_eq!(run.stdout.matches(".warc: failed(").count(), 9);
+    assert!(
+        lines.contains(&"2 inputs more: weft status --ledger"),
+        "{}",
+        run.stdout
     );
 }
 

@@ -158,11 +158,13 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     )?;
     let is_read_on = |row: &&LedgerRow| row.state == InputState::Loading && row.missing.is_empty();
     let rows = job.problems.iter().filter(is_read_on);
+    let mut listed = 0;
     for row in rows.take(INPUTS_LISTED) {
+        listed += 1;
         let read = format!("{} of {} bytes read", count(row.bytes_done), count(row.size));
         writeln!(context.out, "  {}: {read}", clean(&row.input))?;
     }
-    let hidden = job.inputs_loading.saturating_sub(INPUTS_LISTED as u64);
+    let hidden = job.inputs_loading.saturating_sub(listed);
     if hidden > 0 {
         writeln!(
             context.out,
@@ -175,17 +177,28 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
 }
 
 fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
-    // An input that is merely incomplete has lost nothing.
-    let lost = |row: &&LedgerRow| {
-        let failed = matches!(row.state, InputState::Failed { .. }) || !row.missing.is_empty();
-        failed || row.quarantined > 0 || !row.cut.is_empty()
-    };
-    let problems: Vec<&LedgerRow> = job.problems.iter().filter(lost).collect();
-    if problems.is_empty() {
+    if job.inputs_with_losses == 0 {
         return Ok(());
     }
     writeln!(context.out)?;
-    for row in problems.iter().take(INPUTS_LISTED) {
+    let mut listed = 0;
+    for package in job.failed_packages.iter().take(INPUTS_LISTED) {
+        listed += package.members_failed;
+        let members = format!("{} members failed", count(package.members_failed));
+        writeln!(
+            context.out,
+            "{}: {}, the first: {}",
+            clean(&package.package),
+            context.out.style.warn(&members),
+            clean_lines(&package.reason)
+        )?;
+    }
+    // An input that is merely incomplete has lost nothing.
+    let is_listed =
+        |row: &&LedgerRow| row.has_losses() && !job.failed_packages.iter().any(|package| package.has(row));
+    let lines = INPUTS_LISTED.saturating_sub(job.failed_packages.len());
+    for row in job.problems.iter().filter(is_listed).take(lines) {
+        listed += 1;
         writeln!(
             context.out,
             "{}: {}",
@@ -202,14 +215,10 @@ fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Re
             writeln!(context.out, "  {} more: {all}", count(hidden))?;
         }
     }
-    if problems.len() > INPUTS_LISTED {
-        let hidden = problems.len() - INPUTS_LISTED;
+    let hidden = job.inputs_with_losses.saturating_sub(listed);
+    if hidden > 0 {
         let all = format!("weft status --ledger{}", context.archive_flag());
-        writeln!(
-            context.out,
-            "{} more: {all}",
-            counted(hidden as u64, "input", "inputs")
-        )?;
+        writeln!(context.out, "{} more: {all}", counted(hidden, "input", "inputs"))?;
     }
     Ok(())
 }
