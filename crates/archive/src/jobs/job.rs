@@ -84,6 +84,8 @@ pub(crate) struct Job {
     /// Number of documents without text, by reason.
     documents_unread: Mutex<BTreeMap<&'static str, u64>>,
     skipped: Mutex<Vec<SkippedFile>>,
+    /// Arguments that name nothing, as rows that are not in the ledger.
+    absent: Mutex<Vec<LedgerRow>>,
     /// Names of inputs that the load waits for, to see whether they grow.
     waiting_for: Mutex<Vec<String>>,
     /// Progress of the search index.
@@ -116,6 +118,7 @@ impl Job {
             defects: Mutex::default(),
             documents_unread: Mutex::default(),
             skipped: Mutex::default(),
+            absent: Mutex::default(),
             waiting_for: Mutex::default(),
             search: OnceLock::new(),
             pace: Mutex::default(),
@@ -222,6 +225,20 @@ impl Job {
         *self.skipped.lock() = named.collect();
     }
 
+    /// Notes the arguments that name nothing.
+    pub(crate) fn add_absent(&self, absent: &[inputs::DiscoveredInput]) {
+        self.counters.inputs.add(absent.len() as u64);
+        self.counters.inputs_failed.add(absent.len() as u64);
+        let label = self.request.collection.as_deref().unwrap_or_default();
+        let rows = absent.iter().map(|input| LedgerRow {
+            state: InputState::Failed {
+                reason: input.problem.clone().unwrap_or_default(),
+            },
+            ..LedgerRow::pending(&input.name, &input.place.location(), "", 0, label)
+        });
+        *self.absent.lock() = rows.collect();
+    }
+
     pub(crate) fn add_defect(&self, input: InputId, offset: u64, defect: &warc::Defect) {
         self.counters.defects.add(1);
         let mut defects = self.defects.lock();
@@ -318,7 +335,7 @@ impl Job {
             pace.rates()
         };
         let label = self.request.collection.as_deref().unwrap_or_default();
-        let problems = Problems::of(&inputs, label);
+        let problems = Problems::of(&inputs, &self.absent.lock(), label);
         let moves_bytes = matches!(stage, JobStage::Digesting | JobStage::Loading);
         let is_running = state.phase == JobState::Running;
         JobBody {

@@ -26,8 +26,9 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    /// Collects the problems of the inputs of a load that gives this label.
-    pub(super) fn of(inputs: &[&(InputId, LedgerRow)], label: &str) -> Problems {
+    /// Collects the problems of the inputs of a load that gives this label, and of arguments that name
+    /// nothing.
+    pub(super) fn of(inputs: &[&(InputId, LedgerRow)], absent: &[LedgerRow], label: &str) -> Problems {
         let failed_packages = failed_packages(inputs);
         let reportable = inputs
             .iter()
@@ -35,9 +36,10 @@ impl Problems {
             .filter(|entry| is_reportable(entry) || keeps_label(entry, label));
         let (of_packages, others): (Vec<&LedgerRow>, Vec<&LedgerRow>) =
             reportable.partition(|entry| failed_packages.iter().any(|package| package.has(entry)));
-        let rows = others.into_iter().chain(of_packages).take(PROBLEMS_MAX);
+        let rows = absent.iter().chain(others).chain(of_packages).take(PROBLEMS_MAX);
+        let with_losses = inputs.iter().filter(|(_, entry)| entry.has_losses()).count();
         Problems {
-            inputs_with_losses: inputs.iter().filter(|(_, entry)| entry.has_losses()).count() as u64,
+            inputs_with_losses: (absent.len() + with_losses) as u64,
             rows: rows.map(|entry| entry.clone().without_reader_state()).collect(),
             failed_packages,
         }
@@ -99,17 +101,17 @@ mod tests {
         inputs.push(failed(2000, "other.warc"));
         inputs.push(failed(2001, "few.wacz#archive/a.warc"));
         let inputs: Vec<_> = inputs.iter().collect();
-        let problems = Problems::of(&inputs, "");
-        assert_eq!(problems.inputs_with_losses, 2002);
+        let problems = Problems::of(&inputs, &[failed(0, "absent.warc").1], "");
+        assert_eq!(problems.inputs_with_losses, 2003);
         let packages = problems.failed_packages.iter();
         let packages: Vec<_> = packages
             .map(|package| (package.package.as_str(), package.members_failed))
             .collect();
         assert_eq!(packages, [("many.wacz", 2000)]);
-        let names = problems.rows.iter().take(2).map(|row| row.input.as_str());
+        let names = problems.rows.iter().take(3).map(|row| row.input.as_str());
         assert_eq!(
             names.collect::<Vec<_>>(),
-            ["other.warc", "few.wacz#archive/a.warc"]
+            ["absent.warc", "other.warc", "few.wacz#archive/a.warc"]
         );
         assert_eq!(problems.rows.len(), PROBLEMS_MAX);
     }

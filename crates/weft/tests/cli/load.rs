@@ -405,11 +405,12 @@ fn a_known_input_keeps_its_collection_until_it_is_read_again() {
 fn failed_inputs_are_listed_retried_and_forgotten() {
     let place = web();
     place.write_old("empty.warc", b"");
+    place.write_old("late.paths", b"late.warc\n");
     let run = place.run(&[
         "load",
         "web.warc",
         "empty.warc",
-        "late.warc",
+        "@late.paths",
         "--collection",
         "autumn",
     ]);
@@ -417,8 +418,11 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
     let failed = |place: &Workspace| -> Vec<String> {
         let rows = place.json(&["status", "--ledger", "--state", "failed"]);
         let rows = rows["rows"].as_array().expect("rows").iter();
-        rows.map(|row| row["input"].as_str().expect("a name").to_owned())
-            .collect()
+        let mut names: Vec<String> = rows
+            .map(|row| row["input"].as_str().expect("a name").to_owned())
+            .collect();
+        names.sort();
+        names
     };
     assert_eq!(failed(&place), ["empty.warc", "late.warc"]);
     let done = place.good(&["status", "--ledger", "--state", "done"]);
@@ -426,7 +430,9 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
         done.contains("web.warc") && !done.contains("empty.warc"),
         "{done}"
     );
-    // One of them exists now; it keeps its name and label.
+    // A listed file keeps its row until it exists. Then it has the same name and label.
+    place.run(&["load", "--retry"]);
+    assert_eq!(failed(&place), ["empty.warc", "late.warc"]);
     place.write_old("late.warc", &fixture::other_web());
     let retried = place.run(&["load", "--retry"]);
     assert_eq!(retried.code, Some(1), "{retried:?}");
@@ -685,13 +691,18 @@ fn a_name_that_leads_nowhere_makes_no_archive() {
         "{}",
         run.stdout
     );
-    // An existing archive is enough too: the ledger records the failure.
-    let run = place.run(&["load", "typo"]);
-    assert!(
-        run.stdout.contains("typo: failed(no such file)"),
-        "{}",
-        run.stdout
-    );
+    // An existing archive is enough too. A misspelt name leaves nothing in it.
+    let run = place.run(&["load", "typo", "*.wrac", "@list.paths"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    for part in [
+        "3 inputs: 3 failed",
+        "typo: failed(no such file)",
+        "*.wrac: failed(no file matches)",
+        "list.paths: failed(cannot be read as a path list",
+    ] {
+        assert!(run.stdout.contains(part), "{part} is not in {}", run.stdout);
+    }
+    assert_eq!(place.json(&["status"])["inputs"], 1);
 }
 
 #[test]
