@@ -373,6 +373,24 @@ fn a_package_without_records_is_one_line_and_the_rest_is_counted() {
 }
 
 #[test]
+fn a_record_of_a_file_that_moved_says_how_to_read_it_again() {
+    let place = web();
+    place.good(&["load", "web.warc"]);
+    std::fs::rename(place.path("web.warc"), place.path("moved.warc")).expect("rename");
+    let record = ["record", "http://museum.example/maps"];
+    let run = place.run(&record);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("if the file has moved, run weft load on it at its new place"),
+        "{}",
+        run.stderr
+    );
+    place.good(&["load", "moved.warc"]);
+    place.good(&record);
+}
+
+#[test]
 fn a_known_input_keeps_its_collection_until_it_is_read_again() {
     let place = web();
     place.good(&["load", "web.warc"]);
