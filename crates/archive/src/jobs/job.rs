@@ -354,6 +354,10 @@ impl Job {
             inputs: c.inputs.get(),
             inputs_done: c.inputs_done.get(),
             inputs_known: c.inputs_known.get(),
+            inputs_taken_down: inputs
+                .iter()
+                .filter(|(_, entry)| entry.state == InputState::TakenDown)
+                .count() as u64,
             collection: label.to_owned(),
             inputs_of_other_collection: inputs
                 .iter()

@@ -266,6 +266,8 @@ pub struct JobBody {
     pub inputs_done: u64,
     /// Number of inputs that the archive had loaded before.
     pub inputs_known: u64,
+    /// Number of inputs in `inputs_known` that are taken down as a whole, so that they are not read.
+    pub inputs_taken_down: u64,
     /// Label that this load gives to its inputs; empty if it gives none.
     pub collection: String,
     /// Number of inputs that were loaded before and keep another label.

@@ -306,6 +306,27 @@ fn no_answer_has_a_trace_of_a_page_among_real_crawls() {
 }
 
 #[test]
+fn the_name_of_a_package_takes_down_its_members() {
+    let place = Workspace::new();
+    let members: [(&str, &[u8]); 2] = [
+        ("archive/one.warc", &fixture::small_web()),
+        ("archive/other.warc", &fixture::other_web()),
+    ];
+    place.write_old("crawl.wacz", &zipped(&members, CompressionMethod::Stored));
+    place.run(&["load", "crawl.wacz"]);
+    let path = place.path("crawl.wacz").canonicalize().expect("a path");
+    for (undone, name) in ["crawl.wacz", path.to_str().expect("text")].iter().enumerate() {
+        place.good(&["forget", "--input", name]);
+        assert_eq!(place.json(&["status"])["captures"], 0, "{name}");
+        let again = place.run(&["load", "crawl.wacz"]);
+        assert!(again.stdout.contains("2 taken down and not read"), "{again:?}");
+        place.good(&["forget", "--undo", &(undone + 1).to_string()]);
+        place.run(&["load", "crawl.wacz"]);
+        assert_eq!(place.json(&["status"])["captures"], 6, "{name}");
+    }
+}
+
+#[test]
 fn an_input_that_is_taken_down_stays_out_when_it_has_grown() {
     let place = loaded();
     place.good(&["forget", "--input", "other.warc"]);

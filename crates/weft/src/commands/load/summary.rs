@@ -47,7 +47,11 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
 fn inputs(job: &JobBody) -> String {
     let states = [
         (job.inputs_done, "done"),
-        (job.inputs_known, "already known"),
+        (
+            job.inputs_known.saturating_sub(job.inputs_taken_down),
+            "already known",
+        ),
+        (job.inputs_taken_down, "taken down and not read"),
         (job.inputs_loading, "still loading"),
         (job.inputs_failed, "failed"),
     ];
