@@ -315,7 +315,10 @@ fn the_name_of_a_package_takes_down_its_members() {
     place.write_old("crawl.wacz", &zipped(&members, CompressionMethod::Stored));
     place.run(&["load", "crawl.wacz"]);
     let path = place.path("crawl.wacz").canonicalize().expect("a path");
-    for (undone, name) in ["crawl.wacz", path.to_str().expect("text")].iter().enumerate() {
+    for (undone, name) in ["crawl.wacz", path.to_str().expect("text")]
+        .into_iter()
+        .enumerate()
+    {
         place.good(&["forget", "--input", name]);
         assert_eq!(place.json(&["status"])["captures"], 0, "{name}");
         let again = place.run(&["load", "crawl.wacz"]);
