@@ -125,6 +125,7 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
 
         1 input is not complete yet; run the same command again to read on
           growing.warc.open: 185 of 471 bytes read
+        a file named .open counts as still being written; if it is not, weft inspect shows why its end cannot be read: rename the file and load it again
     "#]]
     .assert_eq(&place.stable(&without_rates(&run)));
     assert_eq!(run.stderr, "warning: empty contains no files\n");
@@ -370,6 +371,25 @@ fn a_package_without_records_is_one_line_and_the_rest_is_counted() {
         "{}",
         run.stdout
     );
+}
+
+#[test]
+fn a_file_named_open_with_junk_at_its_end_is_done_once_it_is_renamed() {
+    let place = Workspace::new();
+    let mut bytes = fixture::small_web();
+    bytes.extend(b"neither a record nor a member");
+    place.write_old("x.warc.open", &bytes);
+    let run = place.run(&["load", "x.warc.open"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(
+        run.stdout.contains("rename the file and load it again"),
+        "{}",
+        run.stdout
+    );
+    std::fs::rename(place.path("x.warc.open"), place.path("x.warc")).expect("rename");
+    let run = place.run(&["load", "x.warc"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.contains("x.warc: done, 1 loss"), "{}", run.stdout);
 }
 
 #[test]

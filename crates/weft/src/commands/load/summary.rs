@@ -163,8 +163,10 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     let is_read_on = |row: &&LedgerRow| row.state == InputState::Loading && row.missing.is_empty();
     let rows = job.problems.iter().filter(is_read_on);
     let mut listed = 0;
+    let mut has_open = false;
     for row in rows.take(INPUTS_LISTED) {
         listed += 1;
+        has_open |= row.input.ends_with(".open");
         let read = format!("{} of {} bytes read", count(row.bytes_done), count(row.size));
         writeln!(context.out, "  {}: {read}", clean(&row.input))?;
     }
@@ -176,6 +178,11 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
             count(hidden),
             context.archive_flag()
         )?;
+    }
+    if has_open {
+        let open = "a file named .open counts as still being written; if it is not, weft inspect shows why \
+                    its end cannot be read: rename the file and load it again";
+        writeln!(context.out, "{open}")?;
     }
     Ok(())
 }
