@@ -8,7 +8,7 @@ use archive::question::{Answer, Report, ReportBody, ReportRow};
 
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::date;
+use crate::flag_values::{date, refuse_reversed};
 use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::{PartFile, is_standard_output, refuse_existing};
 use crate::style::clean;
@@ -58,6 +58,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         return Err(
             WrongUse("--html and --json cannot be used together; choose one of them".to_owned()).into(),
         );
+    }
+    refuse_reversed(args.from.as_deref(), args.to.as_deref())?;
+    if let Some(collection) = &args.collection {
+        ask::note_unknown_collection(&ask::open(context)?, Some(collection.as_str()))?;
     }
     let of = described(&args);
     let question = Report {
