@@ -56,8 +56,8 @@ pub struct Discovery<'a> {
     pub notes: Vec<DiscoveryNote>,
     /// Packages that the packages found need.
     pub required: Vec<RequiredPackage>,
-    /// Paths given as arguments that do not exist, as text. `found` has them with their problems, unless
-    /// they are patterns with matches.
+    /// Paths given as arguments that do not exist, as text. `found` has them with their problems,
+    /// unless they are patterns with matches.
     pub absent: HashSet<String>,
     /// Whether path lists are expanded without a mark. This is so if all arguments are lists,
     /// because nothing else can be meant.

@@ -1,7 +1,7 @@
 //! Problems of the inputs of a load.
 //!
-//! The list of rows is bounded, and a package can have thousands of members that fail in the same way.
-//! Their rows come last, so that they do not hide those of other inputs.
+//! The list of rows is bounded, and a package can have thousands of members that fail in the same
+//! way. Their rows come last, so that they do not hide those of other inputs.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    /// Collects the problems of the inputs of a load that gives this label, and of arguments that name
-    /// nothing.
+    /// Collects the problems of the inputs of a load that gives this label, and of arguments that
+    /// name nothing.
     pub(super) fn of(inputs: &[&(InputId, LedgerRow)], absent: &[LedgerRow], label: &str) -> Problems {
         let failed_packages = failed_packages(inputs);
         let reportable = inputs

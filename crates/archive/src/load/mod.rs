@@ -105,8 +105,8 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     Ok(flushed?)
 }
 
-/// Takes out the arguments that name nothing now and nothing in the ledger. They are misspelt, so they
-/// get no row there.
+/// Takes out the arguments that name nothing now and nothing in the ledger. They are misspelt, so
+/// they get no row there.
 fn take_absent(open: &OpenArchive, discovery: &mut Discovery<'_>) -> Vec<DiscoveredInput> {
     let (absent, found) = std::mem::take(&mut discovery.found)
         .into_iter()

@@ -266,7 +266,8 @@ pub struct JobBody {
     pub inputs_done: u64,
     /// Number of inputs that the archive had loaded before.
     pub inputs_known: u64,
-    /// Number of inputs in `inputs_known` that are taken down as a whole, so that they are not read.
+    /// Number of inputs in `inputs_known` that are taken down as a whole, so that they are not
+    /// read.
     pub inputs_taken_down: u64,
     /// Label that this load gives to its inputs; empty if it gives none.
     pub collection: String,
@@ -324,7 +325,8 @@ pub struct JobBody {
     pub quarantined: u64,
     /// Number of epochs that the load has added.
     pub epochs: u64,
-    /// Number of inputs that failed, are missing or cut off, or have records that could not be used.
+    /// Number of inputs that failed, are missing or cut off, or have records that could not be
+    /// used.
     pub inputs_with_losses: u64,
     /// Packages with more than three failed members.
     pub failed_packages: Vec<FailedPackage>,

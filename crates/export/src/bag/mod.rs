@@ -3,9 +3,9 @@
 //!
 //! Invariants:
 //! - a file is in the bag only if it has the digest in the ledger, computed from the very bytes
-//!   that were written. Of a package, the members have theirs. A file that was not loaded to its end
-//!   begins with the bytes that the ledger has a digest of, and is in the bag only if no takedown is
-//!   in force, because nobody knows what its unread part contains;
+//!   that were written. Of a package, the members have theirs. A file that was not loaded to its
+//!   end begins with the bytes that the ledger has a digest of, and is in the bag only if no
+//!   takedown is in force, because nobody knows what its unread part contains;
 //! - a file with anything taken down is not in the bag; a takedown during the export makes it fail;
 //! - a bag is complete or absent: the caller makes it in a folder with another name, and renames
 //!   that at the end.

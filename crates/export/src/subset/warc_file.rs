@@ -249,7 +249,8 @@ impl<'a, W: Write> WarcFile<'a, W> {
     }
 }
 
-/// Returns a time up to its second. ARC has no fractions, so copies in both formats agree only so far.
+/// Returns a time up to its second. ARC has no fractions, so copies in both formats agree only so
+/// far.
 fn second(fetch_time: &str) -> String {
     fetch_time.split(['.', 'Z']).next().unwrap_or_default().to_owned()
 }

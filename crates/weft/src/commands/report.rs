@@ -153,8 +153,8 @@ fn print(body: &ReportBody, context: &mut Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the tables of a report, each with the number of rows that it is made of, and a note if it
-/// does not have all of them.
+/// Returns the tables of a report, each with the number of rows that it is made of, and a note if
+/// it does not have all of them.
 fn tables(body: &ReportBody) -> [(usize, Table, Option<String>); 5] {
     let mut months = Table::new(&[headings("month").as_slice(), &[("new URLs", Column::Right)]].concat());
     for row in &body.by_month {

@@ -86,8 +86,8 @@ fn a_collection_is_a_bag_of_its_files() {
     assert_eq!(names, Vec::<String>::new());
 }
 
-/// Damaged files are those that must not be lost. If something is taken down, it may be in a part that
-/// was not read.
+/// Damaged files are those that must not be lost. If something is taken down, it may be in a part
+/// that was not read.
 #[test]
 fn damaged_files_are_in_a_bag_unless_something_is_taken_down() {
     let place = loaded();

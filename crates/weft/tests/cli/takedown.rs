@@ -350,8 +350,8 @@ fn an_input_that_is_taken_down_stays_out_when_it_has_grown() {
     is_clean(&place);
 }
 
-/// A load starts up to 16 records before the place where it continues, because requests may be there.
-/// After an undo it starts at the beginning of the file.
+/// A load starts up to 16 records before the place where it continues, because requests may be
+/// there. After an undo it starts at the beginning of the file.
 #[test]
 fn a_long_input_that_was_taken_down_whole_comes_back() {
     let place = Workspace::new();

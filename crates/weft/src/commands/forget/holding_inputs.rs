@@ -8,8 +8,8 @@ use archive::question::LedgerRow;
 use super::named_uploads::file_of;
 use crate::commands::status::ledger_rows;
 
-/// Returns the names of the inputs outside the archive's directory that have captures that are taken
-/// down. A file that does not exist any more is left out.
+/// Returns the names of the inputs outside the archive's directory that have captures that are
+/// taken down. A file that does not exist any more is left out.
 pub(super) fn holding_inputs(archive: &Archive, dir: &Path) -> anyhow::Result<Vec<String>> {
     // The ledger has paths after links are resolved.
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());

@@ -1,8 +1,9 @@
 //! `weft load --retry`: retries failed inputs.
 //!
 //! An input without captures is first removed from the ledger, so that it is read from its
-//! beginning and its old losses disappear. A file that still does not exist keeps its row. An input with captures continues where it failed: if it
-//! restarted and failed again, its captures would be lost.
+//! beginning and its old losses disappear. A file that still does not exist keeps its row. An input
+//! with captures continues where it failed: if it restarted and failed again, its captures would be
+//! lost.
 
 use std::collections::BTreeMap;
 
