@@ -24,7 +24,18 @@ use crate::question::{CdxRow, RecordBody};
 pub enum RecordError {
     /// The input cannot be read. [`ReadError::NoRecord`] means that the input has changed.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(ReadError),
+    /// There is nothing at the place of the input.
+    #[error(
+        "read {path}: {source}; if the file has moved, run weft load on it at its new place, and its records \
+         are read from there"
+    )]
+    Gone {
+        /// Path or address of the input.
+        path: String,
+        /// The I/O error.
+        source: io::Error,
+    },
     /// Another record is at this offset now.
     #[error(
         "read {path} at offset {offset}: found {found}, expected {expected}; the file was changed since it was loaded; \
@@ -52,6 +63,17 @@ pub enum RecordError {
         /// The end of the requested range in bytes.
         wanted: u64,
     },
+}
+
+impl From<ReadError> for RecordError {
+    fn from(error: ReadError) -> RecordError {
+        match error {
+            ReadError::Io { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                RecordError::Gone { path, source }
+            }
+            error => RecordError::Read(error),
+        }
+    }
 }
 
 /// Ends reading from any thread. Reading ends within 256 KiB of input.

@@ -26,7 +26,7 @@ mod serving;
 mod stored;
 mod subset;
 
-pub use bag::{BagError, BagReport, OmittedFile, write_bag};
+pub use bag::{BagError, BagReport, NamedFile, write_bag};
 #[doc(hidden)]
 pub use crash::CRASH_POINTS;
 pub use fixity::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};

@@ -179,6 +179,18 @@ impl LedgerRow {
         !self.digest.starts_with(NO_CONTENT)
     }
 
+    /// Returns whether something of the input could not be read or used.
+    pub fn has_losses(&self) -> bool {
+        let has_failed = matches!(self.state, InputState::Failed { .. }) || !self.missing.is_empty();
+        has_failed || self.quarantined > 0 || !self.cut.is_empty()
+    }
+
+    /// Returns the name of the package that contains the input; `None` if it is not in a package.
+    pub fn package_name(&self) -> Option<&str> {
+        let (package, _) = self.input.split_once(".wacz#")?;
+        self.input.get(..package.len() + ".wacz".len())
+    }
+
     /// Returns how many bytes `digest` covers, and their digest without that number.
     pub fn beginning(&self) -> (u64, &str) {
         digested_beginning(&self.digest).unwrap_or((self.size, &self.digest))

@@ -56,6 +56,9 @@ pub struct Discovery<'a> {
     pub notes: Vec<DiscoveryNote>,
     /// Packages that the packages found need.
     pub required: Vec<RequiredPackage>,
+    /// Paths given as arguments that do not exist, as text. `found` has them with their problems,
+    /// unless they are patterns with matches.
+    pub absent: HashSet<String>,
     /// Whether path lists are expanded without a mark. This is so if all arguments are lists,
     /// because nothing else can be meant.
     pub(super) expands_lists: bool,
@@ -78,6 +81,7 @@ pub fn discover<'a>(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &
         warnings: Vec::new(),
         notes: Vec::new(),
         required: Vec::new(),
+        absent: HashSet::new(),
         expands_lists: inputs.iter().all(is_list),
         sources,
         seen: HashSet::new(),
@@ -144,6 +148,9 @@ impl Discovery<'_> {
             };
         }
         let path = path_of(path);
+        if fs::metadata(&path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            self.absent.insert(path_text(&path));
+        }
         if let Some(name) = marked {
             return self.list(&path_of(name), &path);
         }

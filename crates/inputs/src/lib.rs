@@ -41,7 +41,7 @@ pub use declared::DeclaredContent;
 pub use digest::{ContentDigest, Digesting, digest, text as digest_text};
 pub use digest_cache::DigestCache;
 pub use discovered::{DiscoveredInput, InputLocation};
-pub use discovery::{DiscoveryNote, DiscoveryWarning, discover};
+pub use discovery::{Discovery, DiscoveryNote, DiscoveryWarning, discover};
 pub use exchanges::{Exchanges, RequestMethod, early_answers};
 pub use file::{FileVersion, open_file};
 pub use index_file::{IndexLines, NumberedLine};

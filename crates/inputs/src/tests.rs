@@ -113,6 +113,33 @@ fn globs() {
 }
 
 #[test]
+fn only_arguments_that_name_nothing_are_absent() {
+    let root = tree();
+    let named = [
+        "in/absent.warc",
+        "in/*.lz4",
+        "@in/none",
+        "in/*.warc",
+        "@in/list.paths",
+    ];
+    let inputs: Vec<LoadInput> = named
+        .iter()
+        .map(|name| LoadInput {
+            name: (*name).into(),
+            path: path_text(&root.path().join(name.trim_start_matches('@'))),
+        })
+        .collect();
+    let sources = Sources::default();
+    let discovery = discover(&inputs, &[], &sources);
+    let absent = discovery
+        .found
+        .iter()
+        .filter(|found| found.problem.is_some() && discovery.absent.contains(&found.place.location()));
+    let names: Vec<&str> = absent.map(|found| found.name.as_str()).collect();
+    assert_eq!(names, ["in/absent.warc", "in/*.lz4", "in/none"]);
+}
+
+#[test]
 fn path_lists() {
     check(
         &["in/list.paths"],

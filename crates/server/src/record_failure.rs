@@ -15,11 +15,8 @@ pub(crate) fn record_failure(capture: &CdxRow, error: &RecordError) -> Failure {
     // The response names no folders, for any client. The log has them.
     let input = format::file_name::base_name(&capture.filename);
     match error {
-        RecordError::Read(ReadError::Io { source, .. }) if is_gone(source.kind()) => Failure::new(
-            StatusCode::NOT_FOUND,
-            Code::InputMissing,
-            format!("the input {input} is no longer where it was loaded from"),
-        ),
+        RecordError::Gone { .. } => missing(input),
+        RecordError::Read(ReadError::Io { source, .. }) if is_gone(source.kind()) => missing(input),
         RecordError::Read(ReadError::Io { source, .. }) if source.kind() == ErrorKind::TimedOut => {
             Failure::unavailable("reading the record timed out")
         }
@@ -43,6 +40,14 @@ fn is_gone(kind: ErrorKind) -> bool {
     matches!(
         kind,
         ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory
+    )
+}
+
+fn missing(input: &str) -> Failure {
+    Failure::new(
+        StatusCode::NOT_FOUND,
+        Code::InputMissing,
+        format!("the input {input} is no longer where it was loaded from"),
     )
 }
 
@@ -73,7 +78,7 @@ mod tests {
                 Code::Unavailable,
             ),
         ] {
-            let error = RecordError::Read(ReadError::Io {
+            let error = RecordError::from(ReadError::Io {
                 path: "store://crawls/a.warc.gz".to_owned(),
                 offset: 7,
                 source: kind.into(),

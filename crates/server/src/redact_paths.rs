@@ -148,6 +148,10 @@ fn redact_job(job: &mut JobBody) {
     job.skipped
         .iter_mut()
         .for_each(|file| keep_base_name(&mut file.name));
+    for package in &mut job.failed_packages {
+        keep_base_name(&mut package.package);
+        redact_text(&mut package.reason);
+    }
     job.problems.iter_mut().for_each(redact_row);
     job.defects.iter_mut().for_each(redact_loss);
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use archive::question::{Answer, Ask, Body};
+use archive::question::{Answer, Ask, Body, Status};
 use archive::{Archive, DocumentScope, OpenSettings};
 use inputs::{path_of, path_text};
 
@@ -22,6 +22,19 @@ pub(crate) fn note_www(url: &str) {
         let (host, without) = (crate::style::clean(host), crate::style::clean(without));
         eprintln!("note: {host} and {without} share the same URL keys, so the answer covers both");
     }
+}
+
+/// Notes that no input has a label, which is most likely misspelt.
+pub(crate) fn note_unknown_collection(archive: &Archive, collection: Option<&str>) -> anyhow::Result<()> {
+    let Some(collection) = collection else {
+        return Ok(());
+    };
+    let known = archive.ask(Status {})?.body.collections;
+    if !known.iter().any(|name| name == collection) {
+        let collection = crate::style::clean(collection);
+        eprintln!("note: no input is in the collection {collection}");
+    }
+    Ok(())
 }
 
 /// Opens an existing archive for queries: as owner if it has none yet, else through the owner, or

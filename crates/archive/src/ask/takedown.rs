@@ -155,22 +155,30 @@ fn selector_of(
     Ok((Some(selector), Vec::new()))
 }
 
-/// Returns the inputs with these names: those not read to their end, and the others. Each name must
-/// have one.
+/// Returns the inputs with these names: those not read to their end, and the others. The name of a
+/// package stands for its members. Each name must have an input.
 fn inputs_named(open: &OpenArchive, names: &[String]) -> Result<(Vec<Numbered>, Vec<Numbered>), AskError> {
     for name in names {
-        if open.index.inputs(|entry| is_named(entry, name)).is_empty() {
+        if open.index.inputs(|entry| is_meant(entry, name)).is_empty() {
             return Err(AskError::not_found(format!("no input {name}")));
         }
     }
     let named = open.index.inputs(|entry| {
-        let is_meant = names.iter().any(|name| is_named(entry, name));
-        is_meant && entry.state != InputState::TakenDown
+        entry.state != InputState::TakenDown && names.iter().any(|name| is_meant(entry, name))
     });
     // An input with captures kept out by takedowns must stay known. If it were forgotten, loading
     // it again would not restore them.
     let is_unfinished = |(_, entry): &Numbered| may_be_forgotten(entry) && entry.taken_down == 0;
     Ok(named.into_iter().partition(is_unfinished))
+}
+
+/// Returns whether an input or its package has this name or place, or the input has this digest.
+fn is_meant(entry: &LedgerRow, name: &str) -> bool {
+    let is_package = || {
+        let package = inputs::package_of(&entry.location).map(|(package, _)| package);
+        entry.package_name() == Some(name) || package.as_deref() == Some(name)
+    };
+    is_named(entry, name) || is_package()
 }
 
 /// Returns the prefix of URL keys that a prefix means: that of a URL with its last slash, or a key

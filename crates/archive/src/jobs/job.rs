@@ -11,6 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use pipeline::Monitor;
 
 use super::pace::{Pace, Sample};
+use super::problems::{Problems, keeps_label};
 use crate::feed::SearchProgress;
 use crate::load::LoadError;
 use crate::question::{
@@ -23,9 +24,6 @@ const DEFECTS_MAX: usize = 1000;
 
 /// Limit of skipped files listed. All are counted.
 const SKIPPED_MAX: usize = 1000;
-
-/// Limit of ledger rows listed as problems.
-const PROBLEMS_MAX: usize = 1000;
 
 /// A number that only grows.
 #[derive(Debug, Default)]
@@ -86,6 +84,8 @@ pub(crate) struct Job {
     /// Number of documents without text, by reason.
     documents_unread: Mutex<BTreeMap<&'static str, u64>>,
     skipped: Mutex<Vec<SkippedFile>>,
+    /// Arguments that name nothing, as rows that are not in the ledger.
+    absent: Mutex<Vec<LedgerRow>>,
     /// Names of inputs that the load waits for, to see whether they grow.
     waiting_for: Mutex<Vec<String>>,
     /// Progress of the search index.
@@ -118,6 +118,7 @@ impl Job {
             defects: Mutex::default(),
             documents_unread: Mutex::default(),
             skipped: Mutex::default(),
+            absent: Mutex::default(),
             waiting_for: Mutex::default(),
             search: OnceLock::new(),
             pace: Mutex::default(),
@@ -224,6 +225,20 @@ impl Job {
         *self.skipped.lock() = named.collect();
     }
 
+    /// Notes the arguments that name nothing.
+    pub(crate) fn add_absent(&self, absent: &[inputs::DiscoveredInput]) {
+        self.counters.inputs.add(absent.len() as u64);
+        self.counters.inputs_failed.add(absent.len() as u64);
+        let label = self.request.collection.as_deref().unwrap_or_default();
+        let rows = absent.iter().map(|input| LedgerRow {
+            state: InputState::Failed {
+                reason: input.problem.clone().unwrap_or_default(),
+            },
+            ..LedgerRow::pending(&input.name, &input.place.location(), "", 0, label)
+        });
+        *self.absent.lock() = rows.collect();
+    }
+
     pub(crate) fn add_defect(&self, input: InputId, offset: u64, defect: &warc::Defect) {
         self.counters.defects.add(1);
         let mut defects = self.defects.lock();
@@ -319,6 +334,8 @@ impl Job {
             );
             pace.rates()
         };
+        let label = self.request.collection.as_deref().unwrap_or_default();
+        let problems = Problems::of(&inputs, &self.absent.lock(), label);
         let moves_bytes = matches!(stage, JobStage::Digesting | JobStage::Loading);
         let is_running = state.phase == JobState::Running;
         JobBody {
@@ -337,6 +354,15 @@ impl Job {
             inputs: c.inputs.get(),
             inputs_done: c.inputs_done.get(),
             inputs_known: c.inputs_known.get(),
+            inputs_taken_down: inputs
+                .iter()
+                .filter(|(_, entry)| entry.state == InputState::TakenDown)
+                .count() as u64,
+            collection: label.to_owned(),
+            inputs_of_other_collection: inputs
+                .iter()
+                .filter(|(_, entry)| keeps_label(entry, label))
+                .count() as u64,
             inputs_failed: c.inputs_failed.get(),
             inputs_cut: c.inputs_cut.get(),
             inputs_loading: inputs.iter().filter(|(_, entry)| is_unfinished(entry)).count() as u64,
@@ -361,7 +387,9 @@ impl Job {
             documents_unread: self.unread(),
             quarantined: c.quarantined.get(),
             epochs: c.epochs.get(),
-            problems: problems(&inputs),
+            inputs_with_losses: problems.inputs_with_losses,
+            failed_packages: problems.failed_packages,
+            problems: problems.rows,
             defects_total: c.defects.get(),
             defects: self.named_defects(&inputs),
             stages,
@@ -416,18 +444,4 @@ fn stage(state: &State, stages: &[StageRow], search_catches_up: bool) -> JobStag
 /// replaced.
 fn is_unfinished(entry: &LedgerRow) -> bool {
     matches!(entry.state, InputState::Pending | InputState::Loading) && entry.missing.is_empty()
-}
-
-fn is_reportable(entry: &LedgerRow) -> bool {
-    let has_ended = matches!(entry.state, InputState::Done | InputState::TakenDown);
-    let is_whole = has_ended && entry.cut.is_empty();
-    !is_whole || entry.quarantined > 0 || !entry.missing.is_empty()
-}
-
-fn problems(inputs: &[&(InputId, LedgerRow)]) -> Vec<LedgerRow> {
-    let reportable = inputs.iter().filter(|(_, entry)| is_reportable(entry));
-    reportable
-        .take(PROBLEMS_MAX)
-        .map(|(_, entry)| entry.clone().without_reader_state())
-        .collect()
 }

@@ -7,6 +7,7 @@
 
 mod job;
 mod pace;
+mod problems;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -40,7 +40,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inputs::{DiscoveredInput, DiscoveryWarning, RequiredPackage, SpoolRoom};
+use inputs::{DiscoveredInput, Discovery, DiscoveryWarning, RequiredPackage, SpoolRoom};
 use pipeline::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
 
 use self::chunk::{Chunk, DigestedInput, IndexedEpoch, QueuedInput, RegisteredInput};
@@ -79,7 +79,8 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     if let Some(facts) = &open.facts {
         facts.publish_noted(&open.index)?;
     }
-    let discovery = inputs::discover(&job.request.inputs, &job.request.allow_elsewhere, &open.sources);
+    let mut discovery = inputs::discover(&job.request.inputs, &job.request.allow_elsewhere, &open.sources);
+    job.add_absent(&take_absent(open, &mut discovery));
     job.skip(&discovery.skipped);
     job.warn(&discovery.warnings);
     job.warn(&missing_packages(open, &discovery.required, &discovery.found));
@@ -108,6 +109,19 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     };
     outcome?;
     Ok(flushed?)
+}
+
+/// Takes out the arguments that name nothing now and nothing in the ledger. They are misspelt, so
+/// they get no row there.
+fn take_absent(open: &OpenArchive, discovery: &mut Discovery<'_>) -> Vec<DiscoveredInput> {
+    let (absent, found) = std::mem::take(&mut discovery.found)
+        .into_iter()
+        .partition(|input| {
+            let location = input.place.location();
+            discovery.absent.contains(&location) && open.index.input_at(&location).is_none()
+        });
+    discovery.found = found;
+    absent
 }
 
 /// Returns a warning for each package that a package of this load needs and that neither the load nor

@@ -4,7 +4,7 @@ use inputs::LoadInput;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DocumentScope, LedgerRow, LinkScope, QuarantineRow, StageRow};
+use super::{DocumentScope, InputState, LedgerRow, LinkScope, QuarantineRow, StageRow};
 
 /// Asks to load inputs. The answer is the job in the queue, not its result.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -220,6 +220,25 @@ pub struct UnreadRow {
     pub documents: u64,
 }
 
+/// A package of which many members failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedPackage {
+    /// Name of the package, as its members have it in the ledger.
+    #[schemars(example = &"crawl.wacz")]
+    pub package: String,
+    /// Number of members that failed.
+    pub members_failed: u64,
+    /// Why the first of them failed.
+    pub reason: String,
+}
+
+impl FailedPackage {
+    /// Returns whether an input is one of the failed members.
+    pub fn has(&self, row: &LedgerRow) -> bool {
+        matches!(row.state, InputState::Failed { .. }) && row.package_name() == Some(self.package.as_str())
+    }
+}
+
 /// A queued, running or finished load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobBody {
@@ -247,6 +266,13 @@ pub struct JobBody {
     pub inputs_done: u64,
     /// Number of inputs that the archive had loaded before.
     pub inputs_known: u64,
+    /// Number of inputs in `inputs_known` that are taken down as a whole, so that they are not
+    /// read.
+    pub inputs_taken_down: u64,
+    /// Label that this load gives to its inputs; empty if it gives none.
+    pub collection: String,
+    /// Number of inputs that were loaded before and keep another label.
+    pub inputs_of_other_collection: u64,
     /// Number of inputs that failed.
     pub inputs_failed: u64,
     /// Number of inputs in `inputs_done` that end in the middle of a record.
@@ -299,8 +325,13 @@ pub struct JobBody {
     pub quarantined: u64,
     /// Number of epochs that the load has added.
     pub epochs: u64,
-    /// Ledger rows of inputs that are incomplete, missing or failed, or have records that could not
-    /// be used; at most 1,000.
+    /// Number of inputs that failed, are missing or cut off, or have records that could not be
+    /// used.
+    pub inputs_with_losses: u64,
+    /// Packages with more than three failed members.
+    pub failed_packages: Vec<FailedPackage>,
+    /// Ledger rows of inputs that are incomplete, missing or failed, keep another label, or have
+    /// records that could not be used; at most 1,000. Those of failed packages come last.
     pub problems: Vec<LedgerRow>,
     /// Number of defects in records that were used nevertheless.
     pub defects_total: u64,

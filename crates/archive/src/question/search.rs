@@ -137,7 +137,8 @@ pub struct SearchBody {
     /// Counts by field; empty unless the question set `facets`.
     pub facets: Vec<Facet>,
     /// Results by year, next to the number of documents searched for that year; empty unless the
-    /// question set `facets`.
+    /// question set `facets`. Years that the times of the query leave out are listed only if they
+    /// have results.
     pub years: Vec<YearCount>,
     /// Cursor for the next part; absent after the last result.
     pub next: Option<String>,

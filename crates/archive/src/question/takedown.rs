@@ -176,8 +176,12 @@ pub struct PurgedBody {
     pub disk_bytes_before: u64,
     /// Size of all files in the archive's directory afterwards, in bytes.
     pub disk_bytes: u64,
-    /// Files that may still contain removed captures, and why.
+    /// Files of the archive that may still contain removed captures, and why.
     pub notes: Vec<String>,
+    /// Inputs outside the archive's directory that still contain removed captures. A purge does not
+    /// change them.
+    #[serde(default)]
+    pub inputs: Vec<String>,
 }
 
 /// Asks for the rules of all takedowns, in a form that can be tested on captures elsewhere (`weft

@@ -39,6 +39,7 @@ pub struct TrendRow {
     /// Number of all versions of pages that match.
     pub total: u64,
     /// Every year that has any version of a page, in chronological order. A version belongs to the
-    /// year of its last capture.
+    /// year of its last capture. Years that the times of the query leave out are listed only if
+    /// they have matches.
     pub years: Vec<YearCount>,
 }

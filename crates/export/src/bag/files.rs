@@ -69,13 +69,18 @@ impl LoadedFile {
 
     /// Returns why the file is left out of a bag, if the ledger says so.
     pub(super) fn left_out(&self) -> Option<String> {
+        self.rows.iter().find_map(left_out)
+    }
+
+    /// Returns why the file was not loaded to its end, if it was not.
+    pub(super) fn unread(&self) -> Option<String> {
         // A part of a package that failed, such as a list of pages, is copied with it.
         let is_used = |row: &&LedgerRow| !matches!(row.state, InputState::Failed { .. });
         let mut used = self.rows.iter().filter(is_used).peekable();
         if used.peek().is_none() {
-            return self.rows.first().and_then(left_out);
+            return self.rows.first().and_then(unread);
         }
-        used.find_map(left_out)
+        used.find_map(unread)
     }
 
     /// Checks that a copy has the content that was loaded, and nothing that is taken down.
@@ -86,6 +91,9 @@ impl LoadedFile {
         rules: &TakedownRules,
     ) -> Result<(), InputError> {
         let copy = copy.canonicalize().map_err(InputError::Read)?;
+        if let Some(why) = self.unread() {
+            return self.check_unread(&copy, rules, why);
+        }
         if self.is_package {
             for row in self.rows.iter().filter(|row| row.state == InputState::Done) {
                 check_member(row, &path_text(&copy))?;
@@ -98,6 +106,23 @@ impl LoadedFile {
             }
         }
         self.check_rules(&copy, rules)
+    }
+
+    /// Checks a copy of a file that was not loaded to its end: up to where its digest is known.
+    fn check_unread(&self, copy: &Path, rules: &TakedownRules, why: String) -> Result<(), InputError> {
+        if !rules.is_empty() {
+            return Err(InputError::Unknown(why));
+        }
+        let copy = path_text(copy);
+        let is_done = |row: &&LedgerRow| row.state == InputState::Done;
+        if self.is_package {
+            return self
+                .rows
+                .iter()
+                .filter(is_done)
+                .try_for_each(|row| check_member(row, &copy));
+        }
+        self.rows.iter().try_for_each(|row| check_beginning(row, &copy))
     }
 
     /// Data derived from a page, and lists of pages, may name it in a file without its capture.
@@ -152,12 +177,36 @@ fn check_member(row: &LedgerRow, copy: &str) -> Result<(), InputError> {
     }
 }
 
+/// Checks that a copied file begins with the bytes whose digest the ledger has.
+fn check_beginning(row: &LedgerRow, copy: &str) -> Result<(), InputError> {
+    if !row.has_content() {
+        return Ok(());
+    }
+    let (bytes, digest) = row.beginning();
+    let input = Sources::default().open(copy).map_err(InputError::Read)?;
+    let found = inputs::digest(InputReader::of(input), &[bytes], |_| {}).map_err(InputError::Read)?;
+    let is_whole = found.size == bytes && found.digest == digest;
+    let begins_so = found.prefixes.get(&bytes).is_some_and(|found| found == digest);
+    if is_whole || begins_so {
+        Ok(())
+    } else {
+        Err(InputError::Changed)
+    }
+}
+
 /// Returns why an input is left out of a bag, if it is.
 fn left_out(row: &LedgerRow) -> Option<String> {
     match &row.state {
         InputState::TakenDown => Some("it is taken down".to_owned()),
         _ if row.taken_down > 0 => Some(format!("something of it is taken down; {REDACT}")),
-        InputState::Done => None,
+        _ => None,
+    }
+}
+
+/// Returns why an input was not loaded to its end, if it was not.
+fn unread(row: &LedgerRow) -> Option<String> {
+    match &row.state {
+        InputState::Done | InputState::TakenDown => None,
         state => Some(format!("it was not loaded to its end ({state})")),
     }
 }

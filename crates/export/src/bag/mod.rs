@@ -3,7 +3,9 @@
 //!
 //! Invariants:
 //! - a file is in the bag only if it has the digest in the ledger, computed from the very bytes
-//!   that were written. Of a package, the members have theirs;
+//!   that were written. Of a package, the members have theirs. A file that was not loaded to its
+//!   end begins with the bytes that the ledger has a digest of, and is in the bag only if no
+//!   takedown is in force, because nobody knows what its unread part contains;
 //! - a file with anything taken down is not in the bag; a takedown during the export makes it fail;
 //! - a bag is complete or absent: the caller makes it in a folder with another name, and renames
 //!   that at the end.
@@ -44,7 +46,7 @@ pub enum BagError {
         /// The requested collection.
         of: String,
         /// The files left out, and why.
-        left_out: Vec<OmittedFile>,
+        left_out: Vec<NamedFile>,
     },
     /// A file of the bag cannot be written.
     #[error("write {}: {source}", .path.display())]
@@ -63,7 +65,7 @@ pub enum BagError {
 }
 
 /// Returns why the first file was left out, for messages.
-fn why(left_out: &[OmittedFile]) -> String {
+fn why(left_out: &[NamedFile]) -> String {
     left_out
         .first()
         .map(|first| format!(": {}: {}", first.name, first.why))
@@ -77,13 +79,15 @@ pub struct BagReport {
     pub files: u64,
     /// Total size of these files in bytes.
     pub bytes: u64,
+    /// Files in the bag that were not loaded to their end, and why.
+    pub unread: Vec<NamedFile>,
     /// Files left out, and why.
-    pub left_out: Vec<OmittedFile>,
+    pub left_out: Vec<NamedFile>,
 }
 
-/// A file left out of a bag.
+/// A file with a reason why it is special.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct OmittedFile {
+pub struct NamedFile {
     /// Name of the file in the ledger.
     pub name: String,
     /// The reason.
@@ -132,6 +136,10 @@ pub fn write_bag(
             Ok(copied) => {
                 bagged.files += 1;
                 bagged.bytes += copied.bytes;
+                if let Some(why) = file.unread() {
+                    let name = file.name.clone();
+                    bagged.unread.push(NamedFile { name, why });
+                }
                 payload.push(Payload {
                     path,
                     sha256: copied.sha256,
@@ -143,7 +151,7 @@ pub fn write_bag(
                 // Every file below `data/` must be in the manifests (RFC 8493, section 3), so none
                 // may stay in part.
                 paths::remove(folder, &copy).map_err(failed(&copy))?;
-                bagged.left_out.push(OmittedFile {
+                bagged.left_out.push(NamedFile {
                     name: file.name,
                     why: error.to_string(),
                 });
@@ -169,13 +177,13 @@ pub fn write_bag(
 fn selected(
     archive: &Archive,
     collection: Option<&str>,
-    left_out: &mut Vec<OmittedFile>,
+    left_out: &mut Vec<NamedFile>,
 ) -> Result<Vec<LoadedFile>, AskError> {
     let mut files = Vec::new();
     for file in files_of(archive, collection)? {
         match file.left_out() {
             None => files.push(file),
-            Some(why) => left_out.push(OmittedFile { name: file.name, why }),
+            Some(why) => left_out.push(NamedFile { name: file.name, why }),
         }
     }
     Ok(files)

@@ -1,6 +1,7 @@
 //! The columns of lists as tables, and where each value is in the JSON of a row.
 
 use archive::AskError;
+use archive::question::LinkGrouping;
 use facts::{Field, Kind, RowStream};
 use serde_json::Value;
 
@@ -48,13 +49,34 @@ pub(super) const VERSION_LINKS: Columns = columns![
     is_current: Bool = "/version/is_current",
 ];
 
-pub(super) const LINK_COUNTS: Columns = columns![
-    value: Text = "/value",
-    links: Long = "/links",
-    links_external: Long = "/links_external",
-    first: TimeMs = "/first",
-    last: TimeMs = "/last",
-];
+/// The columns of counts of links. The first has the name of what the links are counted by.
+macro_rules! link_counts {
+    ($name:ident) => {
+        columns![
+            $name: Text = "/value",
+            links: Long = "/links",
+            links_external: Long = "/links_external",
+            first: TimeMs = "/first",
+            last: TimeMs = "/last",
+        ]
+    };
+}
+
+const LINKS_BY_ANCHOR: Columns = link_counts!(anchor);
+const LINKS_BY_DOMAIN: Columns = link_counts!(domain);
+const LINKS_BY_PAGE: Columns = link_counts!(page);
+const LINKS_BY_TARGET: Columns = link_counts!(target);
+const LINKS_BY_MONTH: Columns = link_counts!(month);
+
+pub(super) fn link_counts(by: LinkGrouping) -> Columns {
+    match by {
+        LinkGrouping::Anchor => LINKS_BY_ANCHOR,
+        LinkGrouping::Domain => LINKS_BY_DOMAIN,
+        LinkGrouping::Page => LINKS_BY_PAGE,
+        LinkGrouping::Target => LINKS_BY_TARGET,
+        LinkGrouping::Month => LINKS_BY_MONTH,
+    }
+}
 
 pub(super) const RANKING: Columns = columns![
     rank: Long = "/rank",

@@ -11,7 +11,8 @@ use std::io::{self, Write};
 
 use archive::AskError;
 use archive::question::{
-    Body, CdxBody, DomainsBody, ImagesBody, LinksBody, ListedPagesBody, Question, TopBody, TrendsBody,
+    Body, CdxBody, DomainsBody, ImagesBody, LinkGrouping, LinksBody, ListedPagesBody, Question, TopBody,
+    TrendsBody,
 };
 use facts::RowStream;
 use serde::Serialize;
@@ -21,7 +22,7 @@ pub use counts::LinkCountSum;
 pub use trends::{TrendYear, trend_years};
 
 use columns::{
-    CAPTURES, Columns, DOMAINS, IMAGES, LINK_COUNTS, LINKS, LISTED_PAGES, RANKING, TRENDS, VERSION_LINKS,
+    CAPTURES, Columns, DOMAINS, IMAGES, LINKS, LISTED_PAGES, RANKING, TRENDS, VERSION_LINKS, link_counts,
 };
 
 /// Rows asked for at a time.
@@ -38,7 +39,7 @@ pub enum List {
     /// Links of the versions of a time, or of all versions.
     VersionLinks,
     /// Counts of links.
-    LinkCounts,
+    LinkCounts(LinkGrouping),
     /// URIs ranked by in-links.
     Ranking,
     /// Domains.
@@ -59,7 +60,7 @@ impl List {
         match question {
             Question::Inlinks(links) if links.ever || links.at.is_some() => Some(List::VersionLinks),
             Question::Inlinks(_) | Question::Outlinks(_) => Some(List::Links),
-            Question::LinkCounts(_) => Some(List::LinkCounts),
+            Question::LinkCounts(counts) => Some(List::LinkCounts(counts.by)),
             Question::Top(_) => Some(List::Ranking),
             Question::Domains(_) => Some(List::Domains),
             Question::Cdx(_) => Some(List::Captures),
@@ -74,7 +75,7 @@ impl List {
         match self {
             List::Links => LINKS,
             List::VersionLinks => VERSION_LINKS,
-            List::LinkCounts => LINK_COUNTS,
+            List::LinkCounts(by) => link_counts(by),
             List::Ranking => RANKING,
             List::Domains => DOMAINS,
             List::Captures => CAPTURES,
@@ -88,7 +89,7 @@ impl List {
     pub fn file_name(self) -> &'static str {
         match self {
             List::Links | List::VersionLinks => "links",
-            List::LinkCounts => "link-counts",
+            List::LinkCounts(_) => "link-counts",
             List::Ranking => "ranking",
             List::Domains => "domains",
             List::Captures => "captures",
@@ -256,7 +257,7 @@ impl ListExport {
             None => ListWriter::begin(self.list, self.format, out)?,
         };
         if self.ended {
-            if self.list == List::LinkCounts {
+            if matches!(self.list, List::LinkCounts(_)) {
                 writer.rows(&std::mem::take(&mut self.counts).into_rows(), out)?;
             }
             return writer.end(out).map(Some);

@@ -52,7 +52,10 @@ fn columns_lead_to_fields() {
         last: text(),
         ..LinkCountRow::default()
     };
-    check_columns(LINK_COUNTS, counts, &[]);
+    for by in LinkGrouping::ALL {
+        check_columns(link_counts(by), counts.clone(), &[]);
+        assert_eq!(link_counts(by).names().next(), Some(by.name()));
+    }
     let top = TopRow {
         url: text(),
         title: text(),
@@ -265,6 +268,6 @@ fn counts_of_all_parts_are_added() {
     while export.next(&counts, &mut out).unwrap().is_none() {}
     assert_eq!(
         String::from_utf8(out).unwrap(),
-        "value,links,links_external,first,last\r\na,5,2,2011,2013\r\nb,2,1,2012,2012\r\n"
+        "anchor,links,links_external,first,last\r\na,5,2,2011,2013\r\nb,2,1,2012,2012\r\n"
     );
 }

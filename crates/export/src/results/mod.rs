@@ -141,6 +141,9 @@ pub struct ExportReport {
     pub results: u64,
     /// Results whose captures or records could not be read, and why.
     pub left_out: Vec<OmittedRecord>,
+    /// Number of captures whose record could not be copied, of which the same capture was written
+    /// from another file.
+    pub left_out_copies: u64,
     /// Number of captures left out because they are known only from an index: their records are not
     /// loaded.
     pub index_only: u64,

@@ -57,7 +57,7 @@ pub fn write_wacz(
         }
         Ok(())
     })?;
-    warc.put_attachments()?;
+    warc.end_key()?;
     let captures = warc.exported.results;
     let mut should_continue = || progress(captures);
     warc.put_related(&mut should_continue)?;

@@ -31,6 +31,10 @@ pub(super) struct WarcFile<'a, W> {
     brought: HashSet<String>,
     /// Times of the captures of that key that were written, in milliseconds.
     times_ms: Vec<i64>,
+    /// Second and digest of the captures of that key that were written.
+    written: HashSet<(String, String)>,
+    /// Captures of that key that could not be written, with the digest of each.
+    refused: Vec<(String, OmittedRecord)>,
     /// Positions of the captures, if their related records are requested.
     copied: Option<CopiedCaptures>,
     /// Positions of the requests with a method other than GET.
@@ -66,6 +70,8 @@ impl<'a, W: Write> WarcFile<'a, W> {
             key: String::new(),
             brought: HashSet::new(),
             times_ms: Vec::new(),
+            written: HashSet::new(),
+            refused: Vec::new(),
             copied: with_requests.then(CopiedCaptures::default),
             requests: Requests::default(),
             exported: ExportReport::default(),
@@ -78,7 +84,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
     pub(super) fn put(&mut self, row: &CdxRow) -> Result<Vec<WrittenCapture>, ExportError> {
         let mut written = Vec::new();
         if self.key != row.url_key {
-            self.put_attachments()?;
+            self.end_key()?;
             self.key.clone_from(&row.url_key);
             self.brought.clear();
         }
@@ -111,8 +117,23 @@ impl<'a, W: Write> WarcFile<'a, W> {
         Ok((self.ask)(question.into())?.to::<Record>()?.body)
     }
 
-    /// Writes the attachments that belong to the captures of the current key.
-    pub(super) fn put_attachments(&mut self) -> Result<(), ExportError> {
+    /// Ends the current key: writes the attachments that belong to its captures, and reports those
+    /// that could not be written.
+    pub(super) fn end_key(&mut self) -> Result<(), ExportError> {
+        self.put_attachments()?;
+        let written = std::mem::take(&mut self.written);
+        for (digest, record) in std::mem::take(&mut self.refused) {
+            // The same capture from another file, such as a copy in another format, is enough.
+            if written.contains(&(second(&record.fetch_time), digest)) {
+                self.exported.left_out_copies += 1;
+            } else {
+                self.exported.left_out.push(record);
+            }
+        }
+        Ok(())
+    }
+
+    fn put_attachments(&mut self) -> Result<(), ExportError> {
         let times_ms = std::mem::take(&mut self.times_ms);
         if times_ms.is_empty() {
             return Ok(());
@@ -149,6 +170,9 @@ impl<'a, W: Write> WarcFile<'a, W> {
             Ok(()) => {
                 self.exported.results += 1;
                 if record.capture.url_key == self.key {
+                    let capture = &record.capture;
+                    self.written
+                        .insert((second(&capture.fetch_time), capture.digest.clone()));
                     let time_ms = format::date::ms_of_iso(&record.capture.fetch_time);
                     self.times_ms.extend(time_ms);
                 }
@@ -216,12 +240,19 @@ impl<'a, W: Write> WarcFile<'a, W> {
     }
 
     fn leave_out(&mut self, row: &CdxRow, why: String) {
-        self.exported.left_out.push(OmittedRecord {
+        let record = OmittedRecord {
             url: row.url.clone(),
             fetch_time: row.fetch_time.clone(),
             why,
-        });
+        };
+        self.refused.push((row.digest.clone(), record));
     }
+}
+
+/// Returns a time up to its second. ARC has no fractions, so copies in both formats agree only so
+/// far.
+fn second(fetch_time: &str) -> String {
+    fetch_time.split(['.', 'Z']).next().unwrap_or_default().to_owned()
 }
 
 /// Writes the records of captures into a gzipped WARC file; if `with_requests`, also their
@@ -240,7 +271,7 @@ pub fn write_warc(
     let ask = |question| archive.ask(question);
     let mut warc = WarcFile::begin(&ask, archive.sources(), subset, with_requests, out)?;
     let index_only = subset.for_each(&ask, false, progress, &mut |row| warc.put(&row).map(drop))?;
-    warc.put_attachments()?;
+    warc.end_key()?;
     warc.exported.index_only = index_only;
     let captures = warc.exported.results;
     warc.put_related(&mut || progress(captures))?;

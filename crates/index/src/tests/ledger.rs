@@ -21,6 +21,24 @@ fn the_same_bytes_under_another_name_are_the_same_input() {
 }
 
 #[test]
+fn an_input_takes_another_label_only_before_anything_of_it_is_indexed() {
+    let (mut pair, input) = Pair::with_input();
+    let registered = |pair: &Pair, label: &str| {
+        let name = pair.snapshot().input(input).unwrap().input.clone();
+        let labelled = LedgerRow {
+            collection: label.to_owned(),
+            ..entry(&name)
+        };
+        pair.index().register_input(labelled, None).unwrap().1.collection
+    };
+    for (label, kept) in [("spring", "spring"), ("autumn", "autumn"), ("", "autumn")] {
+        assert_eq!(registered(&pair, label), kept);
+    }
+    pair.apply_batch(vec![], vec![progress(input, 9, InputState::Loading)]);
+    assert_eq!(registered(&pair, "winter"), "autumn");
+}
+
+#[test]
 fn a_grown_file_continues_its_input() {
     let mut pair = Pair::new();
     let input = pair.input("a.warc.gz.open");

@@ -158,6 +158,7 @@ fn whole_inputs_leave_with_their_losses_and_come_back_as_new_ones() {
         reason: "junk".into(),
         detail: "words of it".into(),
     });
+    lossy.exchange_from = 40;
     pair.apply_batch(vec![(stays, page("http://a.com/", 1, &[]))], Vec::new());
     pair.apply_batch(vec![(goes, page("http://b.org/", 2, &[]))], vec![lossy.clone()]);
     let before = all_dumps(&pair.snapshot());
@@ -177,6 +178,7 @@ fn whole_inputs_leave_with_their_losses_and_come_back_as_new_ones() {
         (0, 0, 0, 1)
     );
     assert_eq!((&row.state, row.quarantined), (&InputState::TakenDown, 0));
+    assert_eq!(row.exchange_from, 0, "it is read again from its beginning");
     let (found, known) = pair.index().register_input(entry("goes.warc.gz"), None).unwrap();
     assert_eq!(
         (found, known.state),

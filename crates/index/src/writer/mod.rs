@@ -117,7 +117,8 @@ impl Index {
     /// An input found by digest takes the new location, and the lesser of its two names. A
     /// continued input, including one that was only renamed, takes name, location, digest and size
     /// of `entry` and keeps its position and sums. An entry that is not digested
-    /// ([`LedgerRow::is_digested`]) is not found by digest.
+    /// ([`LedgerRow::is_digested`]) is not found by digest. An input of which nothing is indexed
+    /// also takes the label, unless it is empty.
     ///
     /// # Errors
     /// [`ApplyError`], as [`Index::apply`].
@@ -150,6 +151,10 @@ impl Index {
                 let mut now = old.clone();
                 now.location = entry.location;
                 now.missing = String::new();
+                // No row of a view depends on the label yet.
+                if old.bytes_done == 0 && !entry.collection.is_empty() {
+                    now.collection = entry.collection;
+                }
                 if known.is_none() || known == continues {
                     now.input = entry.input;
                     now.digest = entry.digest;

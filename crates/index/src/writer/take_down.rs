@@ -442,6 +442,7 @@ fn taken_down_whole(entry: LedgerRow) -> LedgerRow {
         records: 0,
         quarantined: 0,
         bytes_done: 0,
+        exchange_from: 0,
         cut: String::new(),
         missing: String::new(),
         ..entry

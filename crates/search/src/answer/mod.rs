@@ -211,6 +211,8 @@ fn answer(
         years = view
             .years
             .with_document_counts(&view.searcher, &visible_view.visible, counts)?;
+        // A zero would say that nothing matched in a year that was not searched.
+        years.retain(|year| year.count > 0 || !parsed.leaves_out(year.year));
     }
     let is_cut = hits.len() < found.best.len();
     if is_cut {

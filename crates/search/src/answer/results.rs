@@ -102,7 +102,8 @@ pub struct Results {
     pub shown_total: u64,
     /// If requested: domain, year, type, language, suffix, collection.
     pub facets: Vec<Facet>,
-    /// If requested: number of matches and of all documents by year.
+    /// If requested: number of matches and of all documents by year. Years that the times of the
+    /// query leave out are listed only if they have matches.
     pub years: Vec<YearCount>,
     /// Cursor of the next page, if there is one.
     pub next: Option<String>,

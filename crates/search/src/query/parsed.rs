@@ -5,6 +5,7 @@ use std::fmt;
 use access::KeyRanges;
 
 use super::pieces::{quotable, reads_as_value};
+use crate::dates;
 use crate::query::note::Note;
 use crate::words::likeness;
 use crate::words::{self, Word};
@@ -140,6 +141,14 @@ impl Clause {
         !self.negated && self.any.len() > 1 && self.any.iter().any(is_words)
     }
 
+    /// Returns whether its times leave out a year.
+    fn leaves_out(&self, year: u64) -> bool {
+        if self.negated {
+            return self.any.iter().any(|leaf| leaf.covers_all_of(year));
+        }
+        self.any.iter().all(|leaf| leaf.is_outside(year))
+    }
+
     /// Returns its word if pages must have it only because of `+` or `AND`.
     pub(super) fn plain_word(&self) -> Option<&Phrase> {
         self.demanded_words().filter(|phrase| phrase.is_plain())
@@ -172,6 +181,12 @@ impl ParsedQuery {
         }
     }
 
+    /// Returns whether the times that the query names leave out a year. Versions whose last capture
+    /// is in such a year can match nevertheless, if they began before it.
+    pub(crate) fn leaves_out(&self, year: u64) -> bool {
+        self.clauses.iter().any(|clause| clause.leaves_out(year))
+    }
+
     /// Returns the words that matches are ranked and highlighted by: those of all clauses that are
     /// not negated, each with how often it counts.
     pub(crate) fn phrases(&self) -> impl Iterator<Item = (&Phrase, u32)> {
@@ -185,6 +200,25 @@ impl ParsedQuery {
 }
 
 impl Leaf {
+    /// Returns whether it names a time that has nothing of a year.
+    fn is_outside(&self, year: u64) -> bool {
+        match self {
+            Leaf::Date { first, last, .. } => year < dates::year_of(*first) || year > dates::year_of(*last),
+            Leaf::At { last, .. } => year != dates::year_of(*last),
+            _ => false,
+        }
+    }
+
+    /// Returns whether it names a period that has the whole of a year.
+    fn covers_all_of(&self, year: u64) -> bool {
+        let (Leaf::Date { first, last, .. }, Some((january, december))) =
+            (self, dates::range_of(&format!("{year:04}")))
+        else {
+            return false;
+        };
+        *first <= january && *last >= december
+    }
+
     /// Returns the MIME terms for a value of `type:`, or the prefix of them.
     pub(crate) fn type_terms(value: &str) -> Vec<&str> {
         match value {

@@ -49,6 +49,26 @@ fn words_and_phrases() {
 }
 
 #[test]
+fn times_leave_out_years() {
+    for (text, left_out) in [
+        ("library", [false; 4]),
+        ("library from:2013", [true, false, false, false]),
+        ("library to:2013", [false, false, true, true]),
+        ("library from:2014-06 to:2014-07", [true, true, false, true]),
+        ("library year:2013 OR year:2015", [true, false, true, false]),
+        ("library OR year:2013", [false; 4]),
+        ("library at:2014-02", [true, true, false, true]),
+        ("library -year:2013", [false, true, false, false]),
+        ("library -year:2013-02", [false; 4]),
+        ("library from:2015 to:2013", [true; 4]),
+    ] {
+        let parsed = parse(text);
+        let found = [2012, 2013, 2014, 2015].map(|year| parsed.leaves_out(year));
+        assert_eq!(found, left_out, "{text}");
+    }
+}
+
+#[test]
 fn filters() {
     check("site:IANA.org site:www.com", "site:iana.org site:www.com");
     check(

@@ -25,7 +25,7 @@ pub(super) async fn show(context: Context) -> PageResult {
             (parts::nothing_loaded(context.is_admin()))
         } @else {
             (table(&body.rows))
-            p.soft { "To label files: " code { "weft load --collection NAME FILE" } }
+            p.soft { "To label new files: " code { "weft load --collection NAME FILE" } ". To change the label of a loaded file, run " code { "weft forget --input FILE" } " and " code { "weft forget --undo ID" } " before." }
         }
     };
     let frame = Frame {

@@ -200,12 +200,19 @@ pub(super) fn job(job: &JobBody, all: &[JobBody]) -> Markup {
             @if let Some(error) = &job.error { p.bad { (parts::text(error)) } }
             @if !job.problems.is_empty() {
                 ul.problems {
-                    @for problem in job.problems.iter().take(PROBLEMS) { li { (parts::url_text(&problem.input)) ": " (problem_of(problem)) } }
-                    @if job.problems.len() > PROBLEMS { li.soft { "more in the list of inputs" } }
+                    @for package in job.failed_packages.iter().take(PROBLEMS) { li { (parts::url_text(&package.package)) ": " (present::count(package.members_failed)) " members failed, the first: " (parts::text(&package.reason)) } }
+                    @for problem in other_problems(job).take(PROBLEMS) { li { (parts::url_text(&problem.input)) ": " (problem_of(problem)) (kept_collection(job, problem)) } }
+                    @if job.failed_packages.len() > PROBLEMS || other_problems(job).count() > PROBLEMS { li.soft { "more in the list of inputs" } }
                 }
             }
         }
     }
+}
+
+/// Returns the problems of inputs that are not in a failed package.
+fn other_problems(job: &JobBody) -> impl Iterator<Item = &LedgerRow> {
+    let problems = job.problems.iter();
+    problems.filter(|row| !job.failed_packages.iter().any(|package| package.has(row)))
 }
 
 /// Names the cut inputs that a load waits for.
@@ -323,6 +330,14 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
     if job.inputs_cut > 0 {
         facts.push(html! { span.bad { (present::counted(job.inputs_cut, "input", "inputs")) " cut off" } });
     }
+    if job.inputs_of_other_collection > 0 {
+        facts.push(html! {
+            span.bad {
+                (present::counted(job.inputs_of_other_collection, "input keeps", "inputs keep"))
+                " another collection than " (parts::text(&job.collection))
+            }
+        });
+    }
     if job.files_skipped > 0 {
         facts.push(
             html! { (present::counted(job.files_skipped, "file", "files")) " skipped (not an archive)" },
@@ -335,6 +350,19 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
         facts.push(html! { a href="/quarantine" { (present::count(job.quarantined)) " in quarantine" } });
     }
     facts
+}
+
+/// Names the collection of an input if the load gives another one.
+fn kept_collection(job: &JobBody, row: &LedgerRow) -> Markup {
+    let other =
+        Some(row.collection.as_str()).filter(|label| !job.collection.is_empty() && *label != job.collection);
+    html! {
+        @match other {
+            None => {},
+            Some("") => ", keeps no collection",
+            Some(label) => { ", keeps the collection " (parts::text(label)) },
+        }
+    }
 }
 
 fn problem_of(row: &LedgerRow) -> Markup {

@@ -57,7 +57,7 @@ fn content(queries: &[String], left_out: &[String], rows: &[TrendRow]) -> Markup
             (download::links("/api/v1/trends", &asked(queries)))
             p.soft { "Month by month: " @for (index, row) in rows.iter().enumerate() { @if index > 0 { ", " } a href=(link::events(&row.query)) { (parts::text(&row.query)) } } }
         } @else if !rows.is_empty() {
-            (parts::nothing("Nothing to compare", html! { p { "No versions of pages have a year. Load pages with the times of their captures." } }))
+            (parts::nothing("Nothing to compare", html! { p { "No version of a page is from a year that these queries search." } }))
         }
     }
 }
@@ -145,7 +145,7 @@ fn table(rows: &[TrendRow]) -> Markup {
             @if let Some(count) = count.filter(|count| count.count > 0) {
                 a href=(results(row, year)) { (share(count).words()) }
                 @if !share(count).is_of_few() { span.soft { " \u{b7} " (format!("{:.1}", share(count).per_mille())) } }
-            } @else if let Some(count) = count { (share(count).words()) } @else { "0" }
+            } @else if let Some(count) = count { (share(count).words()) } @else { "left out by the query" }
         });
         let list = html! { ul.lines.wrapping {
             @for (row, shown) in rows.iter().zip(queries) { li { span { (parts::text(&row.query)) } span.amount { (shown) } } }

@@ -9,7 +9,7 @@ use clap::builder::TypedValueParser;
 
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::{choice, date, described, whole_from};
+use crate::flag_values::{choice, date, described, refuse_reversed, whole_from};
 use crate::outcome::{NotFound, Outcome, WrongUse};
 use crate::paging::TableFormat;
 
@@ -78,6 +78,7 @@ const ROWS_A_QUESTION: u64 = 1000;
 
 /// Runs `weft cdx`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    refuse_reversed(args.from.as_deref(), args.to.as_deref())?;
     let mut question = question(&args)?;
     let mut left = args.limit.unwrap_or(u64::MAX);
     let archive = ask::open(context)?;

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::search::export::bar;
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::{date, one_of, whole_from};
+use crate::flag_values::{date, one_of, refuse_reversed, whole_from};
 use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::{PartFile, is_standard_output, refuse_existing};
 use crate::stop::Stop;
@@ -84,6 +84,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         );
         return Err(WrongUse(unknown).into());
     };
+    refuse_reversed(args.from.as_deref(), args.to.as_deref())?;
     if is_standard_output(path) {
         return run_to_standard_output(&args, format, context);
     }
@@ -126,6 +127,7 @@ fn run_to_standard_output(
 }
 
 fn build(archive: &Archive, args: &Args) -> anyhow::Result<Graph> {
+    ask::note_unknown_collection(archive, args.collection.as_deref())?;
     let question = GraphPart {
         by: args.by,
         from: args.from.clone(),

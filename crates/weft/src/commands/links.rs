@@ -8,7 +8,7 @@ use cdx::url_pattern;
 use super::link_counts;
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::{date, one_of};
+use crate::flag_values::{date, one_of, refuse_reversed};
 use crate::outcome::{Outcome, WrongUse};
 use crate::paging::{self, ListPage, ListPaging, url_or_key};
 use crate::style::shell_word;
@@ -150,6 +150,7 @@ impl End {
 
 /// Runs `weft inlinks`.
 pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    refuse_reversed(args.from.as_deref(), args.to.as_deref())?;
     let question = args.question()?;
     let archive = ask::open(context)?;
     if let Some(by) = args.by {

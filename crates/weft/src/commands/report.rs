@@ -8,7 +8,7 @@ use archive::question::{Answer, Report, ReportBody, ReportRow};
 
 use crate::ask;
 use crate::context::Context;
-use crate::flag_values::date;
+use crate::flag_values::{date, refuse_reversed};
 use crate::outcome::{Outcome, WrongUse};
 use crate::part_file::{PartFile, is_standard_output, refuse_existing};
 use crate::style::clean;
@@ -58,6 +58,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         return Err(
             WrongUse("--html and --json cannot be used together; choose one of them".to_owned()).into(),
         );
+    }
+    refuse_reversed(args.from.as_deref(), args.to.as_deref())?;
+    if let Some(collection) = &args.collection {
+        ask::note_unknown_collection(&ask::open(context)?, Some(collection.as_str()))?;
     }
     let of = described(&args);
     let question = Report {
@@ -122,10 +126,13 @@ fn print(body: &ReportBody, context: &mut Context) -> anyhow::Result<()> {
     if let (Some(first), Some(last)) = (&body.fetch_time_first, &body.fetch_time_last) {
         writeln!(out, "from {first} to {last}")?;
     }
-    for (rows, table) in tables(body) {
+    for (rows, table, more) in tables(body) {
         if rows > 0 {
             writeln!(out)?;
             table.print(out)?;
+        }
+        if let Some(more) = more {
+            writeln!(out, "{more}")?;
         }
     }
     let again = &body.duplicates;
@@ -146,8 +153,9 @@ fn print(body: &ReportBody, context: &mut Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the tables of a report, each with the number of rows that it is made of.
-fn tables(body: &ReportBody) -> [(usize, Table); 5] {
+/// Returns the tables of a report, each with the number of rows that it is made of, and a note if
+/// it does not have all of them.
+fn tables(body: &ReportBody) -> [(usize, Table, Option<String>); 5] {
     let mut months = Table::new(&[headings("month").as_slice(), &[("new URLs", Column::Right)]].concat());
     for row in &body.by_month {
         months.row([
@@ -170,12 +178,29 @@ fn tables(body: &ReportBody) -> [(usize, Table); 5] {
         failures.row([clean(&row.host), row.status.to_string(), count(row.captures)]);
     }
     [
-        (body.by_month.len(), months),
-        (body.by_status.len(), statuses),
-        (body.by_mime.len(), named_rows("type", &body.by_mime)),
-        (body.by_host.len(), named_rows("host", &body.by_host)),
-        (body.failures_most.len(), failures),
+        (body.by_month.len(), months, None),
+        (body.by_status.len(), statuses, None),
+        (
+            body.by_mime.len(),
+            named_rows("type", &body.by_mime),
+            more(body.mimes, "types"),
+        ),
+        (
+            body.by_host.len(),
+            named_rows("host", &body.by_host),
+            more(body.hosts, "hosts"),
+        ),
+        (
+            body.failures_most.len(),
+            failures,
+            more(body.failures_most.len() as u64, "failures of a host and status"),
+        ),
     ]
+}
+
+/// Says that a table has only the first rows, and what has more.
+fn more(all: u64, of: &str) -> Option<String> {
+    (all > ROWS as u64).then(|| format!("the first {ROWS} of {} {of}; --json has 100", count(all)))
 }
 
 fn named_rows(name: &'static str, rows: &[ReportRow]) -> Table {

@@ -1,9 +1,10 @@
 //! Dates and times on the command line.
 
 use clap::builder::TypedValueParser;
-use format::date::{DIGITS, DIGITS_MS, digits_ms_of_text, digits_of_text, ms_of_iso};
+use format::date::{DIGITS, DIGITS_MS, digits_ms_of_text, digits_of_text, ms_of_iso, range_of_digits};
 
 use super::value;
+use crate::outcome::WrongUse;
 
 /// Returns a parser of existing dates to the millisecond and their beginnings. Its value is the
 /// digits.
@@ -20,6 +21,17 @@ pub(crate) fn date() -> impl TypedValueParser<Value = String> {
     value("a date or its beginning", example, |text| {
         digits_of_text(text.trim())
     })
+}
+
+/// Refuses a period that ends before it begins. The bounds are values of [`date`].
+pub(crate) fn refuse_reversed(from: Option<&str>, to: Option<&str>) -> Result<(), WrongUse> {
+    let (Some(from), Some(to)) = (from, to) else {
+        return Ok(());
+    };
+    if range_of_digits(from).0 > range_of_digits(to).1 {
+        return Err(WrongUse(format!("--from {from} is after --to {to}")));
+    }
+    Ok(())
 }
 
 /// Returns a parser of dates with complete parts. Its value is the text.
@@ -48,6 +60,20 @@ fn has_whole_parts(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_period_does_not_end_before_it_begins() {
+        for (from, to, is_refused) in [
+            (Some("2024"), Some("2023"), true),
+            (Some("201402"), Some("20140131"), true),
+            (Some("2014"), Some("2014"), false),
+            (Some("20140601"), Some("2014"), false),
+            (Some("2024"), None, false),
+            (None, Some("2023"), false),
+        ] {
+            assert_eq!(refuse_reversed(from, to).is_err(), is_refused, "{from:?} {to:?}");
+        }
+    }
 
     #[test]
     fn dates_have_whole_parts() {

@@ -12,7 +12,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 mod date;
 mod value;
 
-pub(crate) use date::{date, limit_time, moment, whole_date};
+pub(crate) use date::{date, limit_time, moment, refuse_reversed, whole_date};
 pub(crate) use value::{bytes_per_second, size, value, whole, whole_from};
 
 /// Returns a parser that accepts the name of one of `values`. Help and error messages list the

@@ -57,7 +57,7 @@ fn answers_as_people_read_them() {
             "inlinks *.library.example --by month --format csv",
             expect![[r#"
             exit code 0
-            value,links,links_external,first,last
+            month,links,links_external,first,last
             2015-03,2,2,2015-03-01T08:00:00.000Z,2015-03-01T08:00:01.000Z
             2014-01,1,0,2014-01-26T20:06:25.000Z,2014-01-26T20:06:25.000Z
             2016-01,1,0,2016-01-01T00:00:00.000Z,2016-01-01T00:00:00.000Z

@@ -46,7 +46,7 @@ fn every_list_is_written_as_a_table() {
     for (words, head) in [
         (&["inlinks", "*.two.example"][..], "source_url,"),
         (&["outlinks", "http://one.example/"], "source_url,"),
-        (&["inlinks", "two.example", "--by", "page"], "value,links,"),
+        (&["inlinks", "two.example", "--by", "page"], "page,links,"),
         (&["cdx", "*.one.example"], "url,fetch_time,"),
         (&["top"], "rank,url,"),
         (&["domain"], "domain,uris,"),

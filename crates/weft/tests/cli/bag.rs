@@ -86,6 +86,51 @@ fn a_collection_is_a_bag_of_its_files() {
     assert_eq!(names, Vec::<String>::new());
 }
 
+/// Damaged files are those that must not be lost. If something is taken down, it may be in a part
+/// that was not read.
+#[test]
+fn damaged_files_are_in_a_bag_unless_something_is_taken_down() {
+    let place = loaded();
+    let mut junk = fixture::other_web();
+    junk.extend(b"neither a record nor a member");
+    let damaged: [(&str, &[u8]); 3] = [
+        ("bad/cut.wacz", b"PK\x03\x04"),
+        ("bad/junk.warc", b"no record"),
+        ("bad/part.warc.open", &junk),
+    ];
+    for (name, bytes) in damaged {
+        place.write_old(name, bytes);
+    }
+    place.run(&["load", "bad"]);
+    let run = place.run(&["export", "--bag", "bag"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        run.stderr.starts_with("3 files are in the bag as found"),
+        "{}",
+        run.stderr
+    );
+    assert!(
+        run.stderr
+            .contains("bad/junk.warc: it was not loaded to its end (failed("),
+        "{}",
+        run.stderr
+    );
+    for (name, bytes) in damaged {
+        let copy = fs::read(place.path("bag/data").join(name)).expect("the file");
+        assert!(copy == bytes, "{name}");
+    }
+    place.good(&["forget", "--url", "http://nobody.example/"]);
+    let run = place.run(&["export", "--bag", "less"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stderr.starts_with("3 files were left out"), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("it is unknown whether something of it is taken down"),
+        "{}",
+        run.stderr
+    );
+}
+
 #[test]
 fn bagit_validates_a_bag() {
     let Some(python) = test_env::python(&["bagit"]) else {

@@ -15,6 +15,30 @@ fn loaded() -> Workspace {
 }
 
 #[test]
+fn questions_without_an_answer_are_refused_or_noted() {
+    let place = loaded();
+    for command in [
+        &["inlinks", "http://www.library.example/"][..],
+        &["report"],
+        &["graph", "-o", "never.csv"],
+        &["cdx", "http://www.library.example/"],
+    ] {
+        let run = place.run(&[command, &["--from", "2024", "--to", "2023"]].concat());
+        assert_eq!(run.code, Some(2), "{command:?}: {run:?}");
+        assert!(run.stderr.contains("--from 2024 is after --to 2023"), "{run:?}");
+    }
+    assert!(!place.path("never.csv").exists());
+    for (name, is_noted) in [("nosuch", true), ("web", false)] {
+        for command in [&["report"][..], &["graph", "-o", "-", "--format", "csv"]] {
+            let run = place.run(&[command, &["--collection", name]].concat());
+            assert_eq!(run.code, Some(0), "{run:?}");
+            let noted = run.stderr.contains("no input is in the collection");
+            assert_eq!(noted, is_noted, "{command:?} {name}: {run:?}");
+        }
+    }
+}
+
+#[test]
 fn links_between_domains_are_counted() {
     let place = loaded();
     place.check(

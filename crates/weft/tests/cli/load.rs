@@ -4,8 +4,10 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use expect_test::expect;
+use zip::CompressionMethod;
 
 use crate::fixture;
+use crate::packages::zipped;
 use crate::serve::Served;
 use crate::support::{Run, Workspace, json_lines};
 
@@ -123,6 +125,7 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
 
         1 input is not complete yet; run the same command again to read on
           growing.warc.open: 185 of 471 bytes read
+        a file named .open counts as still being written; if it is not, weft inspect shows why its end cannot be read: rename the file and load it again
     "#]]
     .assert_eq(&place.stable(&without_rates(&run)));
     assert_eq!(run.stderr, "warning: empty contains no files\n");
@@ -363,14 +366,115 @@ fn of_many_forgotten_inputs_the_first_are_named() {
 }
 
 #[test]
+fn a_package_without_records_is_one_line_and_the_rest_is_counted() {
+    let place = Workspace::new();
+    let members: Vec<(String, String)> = (0..12)
+        .map(|number| (format!("archive/{number}.warc"), format!("no record {number}")))
+        .collect();
+    let members: Vec<(&str, &[u8])> = members
+        .iter()
+        .map(|(name, bytes)| (name.as_str(), bytes.as_bytes()))
+        .collect();
+    place.write_old("many.wacz", &zipped(&members, CompressionMethod::Stored));
+    for number in 0..11 {
+        let name = format!("{number:02}.warc");
+        place.write_old(&name, format!("junk {number}").as_bytes());
+    }
+    let run = place.run(&["load", "."]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(lines[0], "24 inputs: 24 failed");
+    assert!(
+        run.stdout
+            .contains("many.wacz: 13 members failed, the first: missing: it is no WACZ, its digests"),
+        "{}",
+        run.stdout
+    );
+    assert!(!run.stdout.contains("many.wacz#"), "{}", run.stdout);
+    assert_eq!(run.stdout.matches(".warc: failed(").count(), 9);
+    assert!(
+        lines.contains(&"2 inputs more: weft status --ledger"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn a_file_named_open_with_junk_at_its_end_is_done_once_it_is_renamed() {
+    let place = Workspace::new();
+    let mut bytes = fixture::small_web();
+    bytes.extend(b"neither a record nor a member");
+    place.write_old("x.warc.open", &bytes);
+    let run = place.run(&["load", "x.warc.open"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(
+        run.stdout.contains("rename the file and load it again"),
+        "{}",
+        run.stdout
+    );
+    std::fs::rename(place.path("x.warc.open"), place.path("x.warc")).expect("rename");
+    let run = place.run(&["load", "x.warc"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.contains("x.warc: done, 1 loss"), "{}", run.stdout);
+}
+
+#[test]
+fn a_record_of_a_file_that_moved_says_how_to_read_it_again() {
+    let place = web();
+    place.good(&["load", "web.warc"]);
+    std::fs::rename(place.path("web.warc"), place.path("moved.warc")).expect("rename");
+    let record = ["record", "http://museum.example/maps"];
+    let run = place.run(&record);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("if the file has moved, run weft load on it at its new place"),
+        "{}",
+        run.stderr
+    );
+    place.good(&["load", "moved.warc"]);
+    place.good(&record);
+}
+
+#[test]
+fn a_known_input_keeps_its_collection_until_it_is_read_again() {
+    let place = web();
+    place.good(&["load", "web.warc"]);
+    let labelled = ["load", "web.warc", "--collection", "autumn"];
+    let run = place.run(&labelled);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    for part in [
+        "1 input keeps its collection, because a load does not change it",
+        "  web.warc: none\n",
+        "weft forget --undo ID",
+    ] {
+        assert!(run.stdout.contains(part), "{part} is not in {}", run.stdout);
+    }
+    let captures = place.good(&["dump", "captures"]);
+    place.good(&["forget", "--input", "web.warc"]);
+    place.good(&["forget", "--undo", "1"]);
+    place.good(&labelled);
+    assert_eq!(place.good(&["dump", "captures"]), captures);
+    assert_eq!(
+        place.json(&["status"])["collections"],
+        serde_json::json!(["autumn"])
+    );
+    assert_ne!(place.json(&["search", "collection:autumn"])["total"], 0);
+    // A load without a label changes none.
+    place.good(&["load", "web.warc"]);
+    assert_eq!(place.run(&["verify"]).code, Some(0));
+}
+
+#[test]
 fn failed_inputs_are_listed_retried_and_forgotten() {
     let place = web();
     place.write_old("empty.warc", b"");
+    place.write_old("late.paths", b"late.warc\n");
     let run = place.run(&[
         "load",
         "web.warc",
         "empty.warc",
-        "late.warc",
+        "@late.paths",
         "--collection",
         "autumn",
     ]);
@@ -378,8 +482,11 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
     let failed = |place: &Workspace| -> Vec<String> {
         let rows = place.json(&["status", "--ledger", "--state", "failed"]);
         let rows = rows["rows"].as_array().expect("rows").iter();
-        rows.map(|row| row["input"].as_str().expect("a name").to_owned())
-            .collect()
+        let mut names: Vec<String> = rows
+            .map(|row| row["input"].as_str().expect("a name").to_owned())
+            .collect();
+        names.sort();
+        names
     };
     assert_eq!(failed(&place), ["empty.warc", "late.warc"]);
     let done = place.good(&["status", "--ledger", "--state", "done"]);
@@ -387,7 +494,9 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
         done.contains("web.warc") && !done.contains("empty.warc"),
         "{done}"
     );
-    // One of them exists now; it keeps its name and label.
+    // A listed file keeps its row until it exists. Then it has the same name and label.
+    place.run(&["load", "--retry"]);
+    assert_eq!(failed(&place), ["empty.warc", "late.warc"]);
     place.write_old("late.warc", &fixture::other_web());
     let retried = place.run(&["load", "--retry"]);
     assert_eq!(retried.code, Some(1), "{retried:?}");
@@ -646,13 +755,18 @@ fn a_name_that_leads_nowhere_makes_no_archive() {
         "{}",
         run.stdout
     );
-    // An existing archive is enough too: the ledger records the failure.
-    let run = place.run(&["load", "typo"]);
-    assert!(
-        run.stdout.contains("typo: failed(no such file)"),
-        "{}",
-        run.stdout
-    );
+    // An existing archive is enough too. A misspelt name leaves nothing in it.
+    let run = place.run(&["load", "typo", "*.wrac", "@list.paths"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    for part in [
+        "3 inputs: 3 failed",
+        "typo: failed(no such file)",
+        "*.wrac: failed(no file matches)",
+        "list.paths: failed(cannot be read as a path list",
+    ] {
+        assert!(run.stdout.contains(part), "{part} is not in {}", run.stdout);
+    }
+    assert_eq!(place.json(&["status"])["inputs"], 1);
 }
 
 #[test]

@@ -341,6 +341,30 @@ fn crawls(place: &Workspace) -> bool {
 }
 
 #[test]
+fn a_capture_that_another_file_has_is_not_left_out() {
+    let Some(shared) = test_env::shared_data() else {
+        println!("skipped: there are no crawls");
+        return;
+    };
+    let place = Workspace::new();
+    for name in ["blackbook.arc.gz", "blackbook.warc.gz"] {
+        let bytes = std::fs::read(shared.join("crawls").join(name)).expect("a crawl");
+        place.write_old(name, &bytes);
+    }
+    place.run(&["load", "blackbook.arc.gz", "blackbook.warc.gz"]);
+    let prefix = "http://www.archive.org/";
+    let run = place.run(&["export", "--warc", "both.warc.gz", "--url-prefix", prefix]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains(" written from another file, because one cannot be copied"),
+        "{}",
+        run.stderr
+    );
+    assert!(!run.stderr.contains("left out"), "{}", run.stderr);
+}
+
+#[test]
 fn what_is_exported_can_be_loaded_again() {
     let place = Workspace::new();
     if !crawls(&place) {

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::fixture::{record, small_web};
+use crate::fixture::{record, small_web, warc};
 use crate::support::Workspace;
 
 /// Loads [`small_web`], a page fetched and stored again unchanged, and two failed ones.
@@ -38,6 +38,24 @@ fn loaded() -> Workspace {
     place.good(&["load", "web.warc", "--collection", "web"]);
     place.good(&["load", "more.warc", "--collection", "more"]);
     place
+}
+
+#[test]
+fn a_report_of_many_hosts_says_that_it_shows_the_first() {
+    let place = Workspace::new();
+    let urls: Vec<String> = (0..21).map(|host| format!("http://h{host}.example/")).collect();
+    let pages: Vec<(&str, &str, &str)> = urls
+        .iter()
+        .map(|url| (url.as_str(), "2014-01-01T00:00:00Z", "<title>One</title>"))
+        .collect();
+    place.write_old("many.warc", &warc(&pages));
+    place.good(&["load", "many.warc"]);
+    let report = place.good(&["report"]);
+    assert!(
+        report.contains("\nthe first 20 of 21 hosts; --json has 100\n"),
+        "{report}"
+    );
+    assert!(!report.contains("types;"), "{report}");
 }
 
 #[test]

@@ -296,6 +296,15 @@ fn matches_of_each_year_are_counted_beside_all_that_there_are() {
         assert_eq!(run.code, Some(2), "{}", run.text());
         assert!(run.stderr.contains(said), "{}", run.stderr);
     }
+    // Years that the query leaves out have no row: their zero would not be true.
+    for (time, rows) in [
+        ("from:2013 to:2013", "heron from:2013 to:2013,2013,2,2\r\n"),
+        ("year:2012", "heron year:2012,2012,0,1\r\n"),
+    ] {
+        let query = format!("heron {time}");
+        let written = place.good(&["search", &query, "--trends", "--format", "csv"]);
+        assert_eq!(written, format!("query,year,matches,versions\r\n{rows}"));
+    }
     // No page has both words, and pages with only one are not counted.
     let found = place.json(&["search", "osprey", "heron", "--trends"]);
     assert_eq!(found["rows"][0]["total"], 0);

@@ -306,6 +306,30 @@ fn no_answer_has_a_trace_of_a_page_among_real_crawls() {
 }
 
 #[test]
+fn the_name_of_a_package_takes_down_its_members() {
+    let place = Workspace::new();
+    let members: [(&str, &[u8]); 2] = [
+        ("archive/one.warc", &fixture::small_web()),
+        ("archive/other.warc", &fixture::other_web()),
+    ];
+    place.write_old("crawl.wacz", &zipped(&members, CompressionMethod::Stored));
+    place.run(&["load", "crawl.wacz"]);
+    let path = place.path("crawl.wacz").canonicalize().expect("a path");
+    for (undone, name) in ["crawl.wacz", path.to_str().expect("text")]
+        .into_iter()
+        .enumerate()
+    {
+        place.good(&["forget", "--input", name]);
+        assert_eq!(place.json(&["status"])["captures"], 0, "{name}");
+        let again = place.run(&["load", "crawl.wacz"]);
+        assert!(again.stdout.contains("2 taken down and not read"), "{again:?}");
+        place.good(&["forget", "--undo", &(undone + 1).to_string()]);
+        place.run(&["load", "crawl.wacz"]);
+        assert_eq!(place.json(&["status"])["captures"], 6, "{name}");
+    }
+}
+
+#[test]
 fn an_input_that_is_taken_down_stays_out_when_it_has_grown() {
     let place = loaded();
     place.good(&["forget", "--input", "other.warc"]);
@@ -324,6 +348,37 @@ fn an_input_that_is_taken_down_stays_out_when_it_has_grown() {
     place.good(&["load", "other.warc"]);
     assert!(place.good(&["dump", "captures"]).contains("more.example"));
     is_clean(&place);
+}
+
+/// A load starts up to 16 records before the place where it continues, because requests may be
+/// there. After an undo it starts at the beginning of the file.
+#[test]
+fn a_long_input_that_was_taken_down_whole_comes_back() {
+    let place = Workspace::new();
+    place.write_old("many.warc", &many_pages(40));
+    place.good(&["load", "many.warc"]);
+    let before = dumps(&place);
+    place.good(&["forget", "--input", "many.warc"]);
+    place.good(&["forget", "--undo", "1"]);
+    place.good(&["load", "many.warc"]);
+    assert_eq!(dumps(&place), before);
+    is_clean(&place);
+}
+
+/// Returns a WARC file with pages of one site.
+fn many_pages(count: u64) -> Vec<u8> {
+    let urls: Vec<String> = (0..count).map(|n| format!("http://many.example/{n}")).collect();
+    let pages: Vec<(&str, &str, &str)> = urls
+        .iter()
+        .map(|url| {
+            (
+                url.as_str(),
+                "2014-01-01T00:00:00Z",
+                "<title>One of many</title><p>meadow",
+            )
+        })
+        .collect();
+    fixture::warc(&pages)
 }
 
 /// Words with different prefixes, so that none is hidden by prefix compression with another.
@@ -390,7 +445,10 @@ fn after_a_purge_no_byte_of_the_archive_holds_what_left() {
     }
     place.good(&["forget", "--prefix", &format!("http://{host}.example/")]);
     let said = place.good(&["forget", "--purge"]);
-    assert!(said.contains("no file contains removed data"), "{said}");
+    assert!(
+        said.contains("no file of the archive's directory contains removed data"),
+        "{said}"
+    );
     assert_eq!(files_holding(&archive, &PLANTED), []);
     assert_eq!(stray_segments(&archive.join("search")), [""; 0]);
     is_clean(&place);
@@ -459,13 +517,35 @@ fn a_purge_names_uploaded_files_that_have_what_is_taken_down() {
     place.write_old(upload, &copy);
     place.good(&["load", upload]);
     let purged = place.good(&["forget", "--purge"]);
-    assert!(purged.contains("no file contains removed data"), "{purged}");
+    assert!(
+        purged.contains("no file of the archive's directory contains removed data"),
+        "{purged}"
+    );
+    assert!(!purged.contains("still contain"), "{purged}");
     assert_eq!(place.json(&["status"])["captures"], 5);
     // The copy has the label of the file that it replaces, and so its rules.
     let ledger = place.good(&["status", "--ledger"]);
     let is_copy = |line: &&str| line.contains("up.warc") && line.contains(" done ");
     let copy = ledger.lines().find(is_copy).expect("the copy");
     assert!(copy.contains("interviews"), "{ledger}");
+}
+
+#[test]
+fn a_purge_names_inputs_that_still_contain_what_is_taken_down() {
+    let place = loaded();
+    place.good(&["forget", "--url", "http://museum.example/maps"]);
+    let purged = place.good(&["forget", "--purge"]);
+    assert!(
+        purged.ends_with(
+            "1 input still contains removed captures: weft redact writes copies without them\n  web.warc\n"
+        ),
+        "{purged}"
+    );
+    assert_eq!(place.json(&["forget", "--purge"])["inputs"][0], "web.warc");
+    // The file is gone, so nothing contains them.
+    std::fs::remove_file(place.path("web.warc")).expect("remove");
+    let purged = place.good(&["forget", "--purge"]);
+    assert!(!purged.contains("still contain"), "{purged}");
 }
 
 #[test]

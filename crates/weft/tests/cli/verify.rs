@@ -168,6 +168,33 @@ fn an_input_that_is_still_written_is_verified_up_to_where_it_was_read() {
 }
 
 #[test]
+fn many_failed_inputs_do_not_hide_a_changed_one() {
+    let place = loaded();
+    let list: String = (0..12).map(|number| format!("{number}.warc\n")).collect();
+    place.write_old("none.paths", list.as_bytes());
+    place.run(&["load", "@none.paths"]);
+    let text = place.good(&["verify"]);
+    assert_eq!(text.matches("\nnote: ").count(), 10, "{text}");
+    assert!(text.contains("\n2 notes more (--json lists all)\n"), "{text}");
+    assert_eq!(
+        place.json(&["verify"])["notes"].as_array().map(Vec::len),
+        Some(12)
+    );
+    let mut changed = fixture::small_web();
+    changed[200] ^= 1;
+    place.write_old("web.warc", &changed);
+    let run = place.run(&["verify", "--csv", "fixity.csv"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.starts_with("web.warc: fail: "), "{}", run.stdout);
+    assert_eq!(run.stdout.matches(": warning: ").count(), 10);
+    assert!(
+        run.stdout.contains("\n2 inputs more: warning (see the table)\n"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
 fn inputs_that_are_gone_or_changed_are_named_and_the_others_compared() {
     let place = loaded();
     place.write_old("other.warc", &fixture::other_web());

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
-use export::BagReport;
+use export::{BagReport, NamedFile};
 
 use crate::ask;
 use crate::commands::search::export::bar;
@@ -51,16 +51,22 @@ fn report(bagged: &BagReport, path: &Path, context: &mut Context) -> anyhow::Res
             path.display()
         )?;
     }
+    if !bagged.unread.is_empty() {
+        let head = counted(bagged.unread.len() as u64, "file is", "files are");
+        eprintln!("{head} in the bag as found, and compared up to where the digest is known:");
+        list(&bagged.unread);
+    }
     if bagged.left_out.is_empty() {
         return Ok(Outcome::Done);
     }
-    let was = if bagged.left_out.len() == 1 { "was" } else { "were" };
-    eprintln!(
-        "{} {was} left out:",
-        counted(bagged.left_out.len() as u64, "file", "files")
-    );
-    for file in &bagged.left_out {
+    let head = counted(bagged.left_out.len() as u64, "file was", "files were");
+    eprintln!("{head} left out:");
+    list(&bagged.left_out);
+    Ok(Outcome::Losses)
+}
+
+fn list(files: &[NamedFile]) {
+    for file in files {
         eprintln!("  {}: {}", clean(&file.name), clean(&file.why));
     }
-    Ok(Outcome::Losses)
 }

@@ -36,7 +36,8 @@ Records are copied byte for byte. With a revisit, the record whose payload it re
 written, and with a page its attachments (rendered text, pictures). Captures that are taken down, or
 hidden from the groups of --as, are skipped.
 A bag (BagIt 1.0, RFC 8493) contains whole files and packages, each compared with its digest in the
-ledger while it is copied. Files from which anything is taken down are left out.
+ledger while it is copied. Files from which anything is taken down are left out. Files that were not
+loaded to their end are in it as they are now, and named, unless a takedown is in force.
 Serving tables (docs/format-serving.md) answer look-ups without the archive. A second export to the
 same folder adds a newer batch and replaces its manifest; files of older batches stay.
 With a QUERY (syntax of weft search) the pages found are written, as of that time, together with

@@ -1,6 +1,7 @@
 //! `weft forget`: takes captures down, so that they leave every view and stay out. It also removes
 //! inputs that were not read to their end from the ledger.
 
+mod holding_inputs;
 mod named_uploads;
 mod print;
 
@@ -18,6 +19,7 @@ use crate::commands::status::ledger_rows;
 use crate::context::Context;
 use crate::flag_values::{limit_time, whole_from};
 use crate::outcome::{Outcome, WrongUse};
+use holding_inputs::holding_inputs;
 use named_uploads::NamedUploads;
 
 const EXAMPLES: &str = "\
@@ -40,7 +42,8 @@ other pages to it remain. The bytes remain in the input files. Inputs that were 
 end, or have no captures, are removed from the ledger instead, and count as new when they are
 loaded again. Files of the archive may contain removed data until --purge rewrites them, which
 takes about as much space again and as long as reading the whole archive. See docs/takedown.md.
-A purge does not rewrite uploaded files. It names those that contain what is taken down.
+A purge does not rewrite uploaded files and other inputs. It names those that contain what is taken
+down.
 Exit code 1: there is no such input or takedown, a capture that would become current cannot be
 read, or there are files that a purge cannot rewrite.";
 
@@ -196,6 +199,7 @@ fn undo(archive: &Archive, id: u32, context: &mut Context) -> anyhow::Result<Out
 fn purge(archive: &Archive, context: &mut Context) -> anyhow::Result<Outcome> {
     let mut answer = archive.ask(Purge {})?;
     answer.body.notes.extend(notes_on_uploads(archive)?);
+    answer.body.inputs = holding_inputs(archive, &context.archive)?;
     let outcome = if answer.body.notes.is_empty() {
         Outcome::Done
     } else {

@@ -52,7 +52,7 @@ impl NamedUploads {
 }
 
 /// Returns the file that contains the input at a location: the input itself, or its package.
-fn file_of(location: &str) -> Option<PathBuf> {
+pub(super) fn file_of(location: &str) -> Option<PathBuf> {
     let mut file = location.to_owned();
     while let Some((package, _)) = package_of(&file) {
         file = package;

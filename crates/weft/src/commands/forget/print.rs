@@ -138,7 +138,7 @@ pub(super) fn undone(body: &UndoneBody, context: &mut Context) -> anyhow::Result
 /// Prints the result of a purge.
 pub(super) fn purged(body: &PurgedBody, context: &mut Context) -> anyhow::Result<()> {
     let done = if body.notes.is_empty() {
-        "no file contains removed data"
+        "no file of the archive's directory contains removed data"
     } else {
         "the purge is incomplete"
     };
@@ -151,7 +151,19 @@ pub(super) fn purged(body: &PurgedBody, context: &mut Context) -> anyhow::Result
     for note in &body.notes {
         writeln!(context.out, "note: {}", clean(note))?;
     }
-    Ok(())
+    if body.inputs.is_empty() {
+        return Ok(());
+    }
+    let holding = counted(
+        body.inputs.len() as u64,
+        "input still contains",
+        "inputs still contain",
+    );
+    writeln!(
+        context.out,
+        "{holding} removed captures: weft redact writes copies without them"
+    )?;
+    list_inputs(&body.inputs, context)
 }
 
 /// Prints the register of takedowns.

@@ -9,7 +9,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -171,6 +171,15 @@ impl Selection {
     }
 }
 
+/// Returns what to check if the list of a crawl cannot be read.
+fn advice(name: &str, error: ErrorKind) -> String {
+    match error {
+        // A web server without the right to list files refuses those that do not exist.
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => format!("does the crawl {name} exist?"),
+        _ => "is the network up?".to_owned(),
+    }
+}
+
 /// The state of fetching one crawl.
 struct Fetcher<'a> {
     crawl: &'a Crawl,
@@ -188,8 +197,11 @@ impl Fetcher<'_> {
         let open = |address: &str| remote.open(address, None);
         let name = self.crawl.name();
         let cluster = self.crawl.cluster();
-        let input =
-            open(&cluster).with_context(|| format!("read {cluster}: does the crawl {name} exist?"))?;
+        progress_line(&format!("{name}: reading the list of its index, {cluster}"));
+        let input = open(&cluster).map_err(|error| {
+            let advice = advice(name, error.kind());
+            anyhow::Error::new(error).context(format!("read {cluster}: {advice}"))
+        })?;
         let blocks = inputs::common_crawl::blocks(&*input, &cluster, &self.selection.ranges)?;
         fs::create_dir_all(&self.dir).with_context(|| format!("make {}", self.dir.display()))?;
         let (mut left, mut lines, mut files) = (limit, Vec::new(), Vec::new());
@@ -374,6 +386,18 @@ impl Fetcher<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_missing_list_asks_whether_the_crawl_exists() {
+        for (kind, expected) in [
+            (ErrorKind::NotFound, "does the crawl X exist?"),
+            (ErrorKind::PermissionDenied, "does the crawl X exist?"),
+            (ErrorKind::Other, "is the network up?"),
+            (ErrorKind::TimedOut, "is the network up?"),
+        ] {
+            assert_eq!(advice("X", kind), expected, "{kind:?}");
+        }
+    }
 
     #[test]
     fn each_selection_has_a_folder_of_its_own() {

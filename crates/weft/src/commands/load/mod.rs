@@ -78,8 +78,9 @@ its variables are used.
 Plain text, feeds, PDF, EPUB and office files are found by search like pages.
 PDF, EPUB and office files are read in separate processes, each document within
 10 s and 512 MiB; if that fails, it is reported and found by its URL only.
-Exit code 1: an input failed or its end is cut off (weft status --ledger), or
-records went to quarantine (weft status --quarantine).
+Exit code 1: an input failed or its end is cut off (weft status --ledger),
+records went to quarantine (weft status --quarantine), or an input was loaded
+before and keeps another label than --collection gives.
 
 In a folder, every file named like an archive (x.warc.gz, x.arc, ...) is an
 input, whatever its content, and so is every file that begins like an archive;
@@ -407,7 +408,9 @@ fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
             )
         }
         JobState::Done
-            if job.quarantined + job.inputs_failed + job.inputs_cut == 0 && !leaves_a_part(job) =>
+            if job.quarantined + job.inputs_failed + job.inputs_cut == 0
+                && job.inputs_of_other_collection == 0
+                && !leaves_a_part(job) =>
         {
             Ok(Outcome::Done)
         }

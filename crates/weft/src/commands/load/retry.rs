@@ -1,14 +1,15 @@
 //! `weft load --retry`: retries failed inputs.
 //!
 //! An input without captures is first removed from the ledger, so that it is read from its
-//! beginning and its old losses disappear. An input with captures continues where it failed: if it
-//! restarted and failed again, its captures would be lost.
+//! beginning and its old losses disappear. A file that still does not exist keeps its row. An input
+//! with captures continues where it failed: if it restarted and failed again, its captures would be
+//! lost.
 
 use std::collections::BTreeMap;
 
 use archive::Archive;
 use archive::question::{Forget, LedgerRow, LedgerState, LoadRequest};
-use inputs::LoadInput;
+use inputs::{LoadInput, is_address, path_of};
 
 use crate::commands::status::ledger_rows;
 
@@ -16,7 +17,9 @@ use crate::commands::status::ledger_rows;
 /// `template`.
 pub(super) fn requests(archive: &Archive, template: &LoadRequest) -> anyhow::Result<Vec<LoadRequest>> {
     let mut rows = ledger_rows(archive, Some(LedgerState::Failed))?;
-    let forgotten = rows.iter().filter(|row| row.captures == 0);
+    let forgotten = rows
+        .iter()
+        .filter(|row| row.captures == 0 && may_be_there(&row.location));
     let inputs: Vec<String> = forgotten.map(|row| row.location.clone()).collect();
     if !inputs.is_empty() {
         archive.ask(Forget { inputs })?;
@@ -42,4 +45,9 @@ pub(super) fn requests(archive: &Archive, template: &LoadRequest) -> anyhow::Res
         ..template.clone()
     };
     Ok(collections.into_iter().map(request).collect())
+}
+
+/// Returns whether there may be something to read at a location.
+fn may_be_there(location: &str) -> bool {
+    is_address(location) || path_of(location).symlink_metadata().is_ok()
 }

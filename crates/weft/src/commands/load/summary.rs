@@ -30,6 +30,7 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
     }
     print_skipped(job, context)?;
     losses(archive, job, context)?;
+    labels(job, context)?;
     defects(job, context)?;
     match job.state {
         JobState::Cancelled => writeln!(context.out, "stopped; run the same command again to continue")?,
@@ -46,7 +47,11 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
 fn inputs(job: &JobBody) -> String {
     let states = [
         (job.inputs_done, "done"),
-        (job.inputs_known, "already known"),
+        (
+            job.inputs_known.saturating_sub(job.inputs_taken_down),
+            "already known",
+        ),
+        (job.inputs_taken_down, "taken down and not read"),
         (job.inputs_loading, "still loading"),
         (job.inputs_failed, "failed"),
     ];
@@ -157,11 +162,15 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     )?;
     let is_read_on = |row: &&LedgerRow| row.state == InputState::Loading && row.missing.is_empty();
     let rows = job.problems.iter().filter(is_read_on);
+    let mut listed = 0;
+    let mut has_open = false;
     for row in rows.take(INPUTS_LISTED) {
+        listed += 1;
+        has_open |= row.input.ends_with(".open");
         let read = format!("{} of {} bytes read", count(row.bytes_done), count(row.size));
         writeln!(context.out, "  {}: {read}", clean(&row.input))?;
     }
-    let hidden = job.inputs_loading.saturating_sub(INPUTS_LISTED as u64);
+    let hidden = job.inputs_loading.saturating_sub(listed);
     if hidden > 0 {
         writeln!(
             context.out,
@@ -170,21 +179,37 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
             context.archive_flag()
         )?;
     }
+    if has_open {
+        let open = "a file named .open counts as still being written; if it is not, weft inspect shows why \
+                    its end cannot be read: rename the file and load it again";
+        writeln!(context.out, "{open}")?;
+    }
     Ok(())
 }
 
 fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
-    // An input that is merely incomplete has lost nothing.
-    let lost = |row: &&LedgerRow| {
-        let failed = matches!(row.state, InputState::Failed { .. }) || !row.missing.is_empty();
-        failed || row.quarantined > 0 || !row.cut.is_empty()
-    };
-    let problems: Vec<&LedgerRow> = job.problems.iter().filter(lost).collect();
-    if problems.is_empty() {
+    if job.inputs_with_losses == 0 {
         return Ok(());
     }
     writeln!(context.out)?;
-    for row in problems.iter().take(INPUTS_LISTED) {
+    let mut listed = 0;
+    for package in job.failed_packages.iter().take(INPUTS_LISTED) {
+        listed += package.members_failed;
+        let members = format!("{} members failed", count(package.members_failed));
+        writeln!(
+            context.out,
+            "{}: {}, the first: {}",
+            clean(&package.package),
+            context.out.style.warn(&members),
+            clean_lines(&package.reason)
+        )?;
+    }
+    // An input that is merely incomplete has lost nothing.
+    let is_listed =
+        |row: &&LedgerRow| row.has_losses() && !job.failed_packages.iter().any(|package| package.has(row));
+    let lines = INPUTS_LISTED.saturating_sub(job.failed_packages.len());
+    for row in job.problems.iter().filter(is_listed).take(lines) {
+        listed += 1;
         writeln!(
             context.out,
             "{}: {}",
@@ -201,15 +226,41 @@ fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Re
             writeln!(context.out, "  {} more: {all}", count(hidden))?;
         }
     }
-    if problems.len() > INPUTS_LISTED {
-        let hidden = problems.len() - INPUTS_LISTED;
+    let hidden = job.inputs_with_losses.saturating_sub(listed);
+    if hidden > 0 {
         let all = format!("weft status --ledger{}", context.archive_flag());
-        writeln!(
-            context.out,
-            "{} more: {all}",
-            counted(hidden as u64, "input", "inputs")
-        )?;
+        writeln!(context.out, "{} more: {all}", counted(hidden, "input", "inputs"))?;
     }
+    Ok(())
+}
+
+/// Prints the inputs that keep another label than the load gives, and how to change it.
+fn labels(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
+    let kept = job.inputs_of_other_collection;
+    if kept == 0 {
+        return Ok(());
+    }
+    let head = counted(kept, "input keeps its collection", "inputs keep their collection");
+    let head = format!("{head}, because a load does not change it");
+    writeln!(context.out, "\n{}", context.out.style.warn(&head))?;
+    let rows = job.problems.iter().filter(|row| row.collection != job.collection);
+    for row in rows.take(INPUTS_LISTED) {
+        let label = match row.collection.as_str() {
+            "" => "none".to_owned(),
+            label => clean(label),
+        };
+        writeln!(context.out, "  {}: {label}", clean(&row.input))?;
+    }
+    let hidden = kept.saturating_sub(INPUTS_LISTED as u64);
+    if hidden > 0 {
+        let all = format!("weft status --ledger{}", context.archive_flag());
+        writeln!(context.out, "  {} more: {all}", count(hidden))?;
+    }
+    writeln!(
+        context.out,
+        "to change it: weft forget --input NAME, weft forget --undo ID, and load the file again with \
+         --collection"
+    )?;
     Ok(())
 }
 

@@ -123,6 +123,10 @@ pub(in crate::commands) fn report(
     if more > 0 {
         eprintln!("and {} more problems", count(more as u64));
     }
+    if exported.left_out_copies > 0 {
+        let copies = counted(exported.left_out_copies, one, many);
+        eprintln!("note: {copies} written from another file, because one cannot be copied into a WARC file");
+    }
     if exported.left_out.is_empty() {
         return Ok(if exported.problems.is_empty() {
             Outcome::Done

@@ -380,6 +380,10 @@ fn summary(files: &[(PathBuf, FileStamp)], job: &JobBody) -> String {
             unreadable,
             "of replaced files, which can no longer be read (weft status --ledger --state missing)",
         ),
+        (
+            job.inputs_of_other_collection,
+            "of the files loaded before, with another label",
+        ),
     ] {
         if number > 0 {
             line += &format!(", {} {what}", count(number));

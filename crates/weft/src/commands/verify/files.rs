@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use export::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 use serde::Serialize;
 
+use super::LISTED;
 use crate::ask;
 use crate::commands::search::export::bar;
 use crate::commands::status::ledger_rows;
@@ -94,12 +95,29 @@ fn write(file: File, context: &Context) -> anyhow::Result<FixityReport> {
 
 fn print(checked: &FixityReport, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
-    for check in &checked.told {
-        let outcome = match check.outcome {
+    // Failures come first, and warnings cannot hide them.
+    for outcome in [
+        FixityOutcome::Fail,
+        FixityOutcome::Warning,
+        FixityOutcome::Success,
+    ] {
+        let told: Vec<&FixityCheck> = checked
+            .told
+            .iter()
+            .filter(|check| check.outcome == outcome)
+            .collect();
+        let name = match outcome {
             FixityOutcome::Fail => out.style.bad("fail"),
             outcome => outcome.name().to_owned(),
         };
-        writeln!(out, "{}: {outcome}: {}", clean(&check.name), clean(&check.detail))?;
+        for check in told.iter().take(LISTED) {
+            writeln!(out, "{}: {name}: {}", clean(&check.name), clean(&check.detail))?;
+        }
+        let hidden = told.len().saturating_sub(LISTED) as u64;
+        if hidden > 0 {
+            let more = counted(hidden, "input", "inputs");
+            writeln!(out, "{more} more: {name} (see the table)")?;
+        }
     }
     writeln!(
         out,

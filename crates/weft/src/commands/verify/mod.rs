@@ -33,6 +33,7 @@ use crate::ask;
 use crate::commands::status::{all_quarantine, ledger_rows};
 use crate::context::Context;
 use crate::outcome::Outcome;
+use crate::stdout::Out;
 use crate::stop::Stop;
 use crate::store_args::StoreArgs;
 use crate::style::clean;
@@ -40,6 +41,9 @@ use crate::units::{count, counted};
 use compare::{Comparison, DumpComparison};
 use rebuilt::{RebuildMode, RebuildSettings, RebuiltArchive};
 use scope::{Comparand, Extent, Scope, UnknownInput};
+
+/// Number of inputs that a list names as text. JSON and the table have all.
+const LISTED: usize = 10;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -337,19 +341,29 @@ fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
             writeln!(out, "  {name:<9} {row}")?;
         }
     }
-    for note in &report.notes {
+    for note in report.notes.iter().take(LISTED) {
         writeln!(out, "note: {}", clean(note))?;
     }
-    for UnknownInput { input, why } in &report.unknown {
+    more(report.notes.len(), ("note", "notes"), out)?;
+    for UnknownInput { input, why } in report.unknown.iter().take(LISTED) {
         let unknown = out.style.bad("could not be compared");
         writeln!(out, "{}: {unknown}: {}", clean(input), clean(why))?;
     }
+    more(report.unknown.len(), ("such input", "such inputs"), out)?;
     for DamageRow { part, found, advice } in &report.damages {
         let damaged = out.style.bad("damaged");
         writeln!(out, "{part}: {damaged}: {}; {}", clean(found), clean(advice))?;
     }
     writeln!(out, "{} (epoch {})", verdict(report), count(report.epoch))?;
     Ok(())
+}
+
+/// Says how many items of a list are not printed.
+fn more(all: usize, (one, several): (&str, &str), out: &mut Out) -> std::io::Result<()> {
+    match all.saturating_sub(LISTED) as u64 {
+        0 => Ok(()),
+        hidden => writeln!(out, "{} more (--json lists all)", counted(hidden, one, several)),
+    }
 }
 
 fn verdict(report: &Report) -> String {
