@@ -47,6 +47,7 @@ pub struct DiscoveryNote {
 /// The result of expanding the arguments of a load.
 #[derive(Debug)]
 pub struct Discovery<'a> {
+    /// The inputs found. Members of packages are inputs of their own.
     pub found: Vec<DiscoveredInput>,
     /// Files in folders, or matching patterns, that are not archive files.
     pub skipped: Vec<SkippedFile>,

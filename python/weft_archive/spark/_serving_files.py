@@ -65,7 +65,7 @@ LAYOUTS = {
     "captures": ServingLayout(
         _columns(
             "url_key:text fetch_time:time input_number:int offset:long url:text mime:text status:int method:text digest:text "
-            "length:long kind:text index_only:bool record_offset:long? filename:text? original_url_key:text? "
+            "length:long kind:text index_only:bool is_damaged:bool record_offset:long? filename:text? original_url_key:text? "
             "original_fetch_time:time? original_input_number:int? original_offset:long?"
         ),
         ("url_key", "fetch_time", "input_number", "offset"),

@@ -138,6 +138,7 @@ SELECT
     captures.warc_record_length AS length,
     captures.kind,
     false AS index_only,
+    coalesce(captures.content_truncated, '') = 'damaged' AS is_damaged,
     NULL AS record_offset,
     NULL AS filename,
     original.original_surtkey AS original_url_key,

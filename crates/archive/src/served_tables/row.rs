@@ -73,6 +73,7 @@ impl ServedTables {
             collection: input.collection.clone(),
             kind: reader.kind()?,
             index_only,
+            is_damaged: reader.bool("is_damaged"),
         })
     }
 
@@ -101,6 +102,7 @@ impl ServedTables {
             // As in the index.
             kind: CaptureKind::Conversion,
             index_only: false,
+            is_damaged: false,
         })
     }
 

@@ -39,7 +39,7 @@ static INPUTS: [Field; 5] = [
     Field::new("collection", Kind::Text),
 ];
 
-static CAPTURES: [Field; 18] = [
+static CAPTURES: [Field; 19] = [
     URL_KEY,
     Field::new("fetch_time", Kind::TimeMs),
     Field::new("input_number", Kind::Int),
@@ -52,6 +52,7 @@ static CAPTURES: [Field; 18] = [
     Field::new("length", Kind::Long),
     Field::new("kind", Kind::Text),
     Field::new("index_only", Kind::Bool),
+    Field::new("is_damaged", Kind::Bool),
     Field::new("record_offset", Kind::Long).nullable(),
     Field::new("filename", Kind::Text).nullable(),
     Field::new("original_url_key", Kind::Text).many().nullable(),

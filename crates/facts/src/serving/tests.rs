@@ -42,7 +42,7 @@ fn capture(number: usize) -> Value {
     json!({
         "url_key": format!("org,example)/{number:05}"), "fetch_time": -5 + number as i64, "input_number": 1,
         "offset": 7, "url": "http://example.org/", "mime": "text/html", "status": 200, "method": "",
-        "digest": "sha", "length": 9, "kind": "response", "index_only": false,
+        "digest": "sha", "length": 9, "kind": "response", "index_only": false, "is_damaged": false,
         "filename": (number % 2 == 1).then_some("a.warc.gz"),
     })
 }

@@ -41,7 +41,7 @@ pub(super) fn run(
     }
     if let Some(format) = format {
         paging.table.to_output(&mut context.out, |out| {
-            let mut writer = ListWriter::begin(List::LinkCounts, format, out)?;
+            let mut writer = ListWriter::begin(List::LinkCounts(by), format, out)?;
             writer.rows(&rows, out)?;
             writer.end(out)?;
             Ok(())
