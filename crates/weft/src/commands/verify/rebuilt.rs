@@ -91,11 +91,16 @@ impl RebuiltArchive {
             folder,
             unknown: Vec::new(),
         };
+        let mut absent = Vec::new();
         for request in rebuilt.requests(rows, how.digest_checked, sources, stop)? {
             let (_, job) = rebuilt.archive.load(&request, &mut |_, _| !stop.is_requested())?;
             check(&job)?;
+            // Files that are gone have no row in the ledger.
+            let failed = job.problems.into_iter().filter(|row| row.digest.is_empty());
+            absent.extend(failed);
         }
-        let loaded = ledger_rows(&rebuilt.archive, None)?;
+        let mut loaded = ledger_rows(&rebuilt.archive, None)?;
+        loaded.extend(absent);
         let whole = rows.iter().filter(|row| Extent::of(row) == Extent::Whole);
         rebuilt
             .unknown
