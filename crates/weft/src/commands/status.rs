@@ -70,7 +70,7 @@ struct What {
 }
 
 /// Number of rows per request; lists take as many requests as necessary.
-const ROWS_A_QUESTION: usize = 1000;
+pub(crate) const ROWS_A_QUESTION: usize = 1000;
 
 /// Runs `weft status`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
@@ -133,10 +133,7 @@ fn all_ledger(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<A
 }
 
 /// Returns the whole quarantine, or that of an input.
-pub(crate) fn all_quarantine(
-    archive: &Archive,
-    input: Option<String>,
-) -> anyhow::Result<Answer<QuarantineBody>> {
+fn all_quarantine(archive: &Archive, input: Option<String>) -> anyhow::Result<Answer<QuarantineBody>> {
     let mut all = Vec::new();
     let mut after = None;
     loop {

@@ -21,8 +21,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use archive::question::{
-    Check, CheckBody, DamageRow, Details, Dump, DumpFormat, FingerprintRow, LedgerRow, QuarantineRow, Status,
-    StatusBody, TakedownRulesBody, TakedownRulesQuestion, View,
+    Check, CheckBody, DamageRow, Details, Dump, DumpFormat, FingerprintRow, LedgerRow, Quarantine,
+    QuarantineRow, Status, StatusBody, TakedownRulesBody, TakedownRulesQuestion, View,
 };
 use archive::{Archive, TakedownRules};
 use inputs::Sources;
@@ -30,7 +30,7 @@ use serde::Serialize;
 use warc::reason;
 
 use crate::ask;
-use crate::commands::status::{all_quarantine, ledger_rows};
+use crate::commands::status::{ROWS_A_QUESTION, ledger_rows};
 use crate::context::Context;
 use crate::outcome::Outcome;
 use crate::stdout::Out;
@@ -215,8 +215,22 @@ fn digest_checked(archive: &Archive, status: &StatusBody) -> anyhow::Result<BTre
     let is_checked = |row: &QuarantineRow| {
         [reason::BLOCK_DIGEST_MISMATCH, reason::PAYLOAD_DIGEST_MISMATCH].contains(&row.reason.as_str())
     };
-    let rows = all_quarantine(archive, None)?.body.rows.into_iter();
-    Ok(rows.filter(is_checked).map(|row| row.input).collect())
+    let mut checked = BTreeSet::new();
+    let mut after = None;
+    loop {
+        let question = Quarantine {
+            input: None,
+            after,
+            limit: ROWS_A_QUESTION,
+        };
+        let body = archive.ask(question)?.body;
+        // Every record may have such a row, so only the names are kept.
+        checked.extend(body.rows.into_iter().filter(is_checked).map(|row| row.input));
+        after = body.next;
+        if after.is_none() {
+            return Ok(checked);
+        }
+    }
 }
 
 /// Returns a note if something is in quarantine: views that agree with damaged inputs are still
