@@ -73,7 +73,8 @@ fn damage_of_used_records_is_reported_after_the_load() {
         assert!(kept.contains(expected), "{expected}: {kept}");
     }
     let doctor = place.run(&["doctor"]);
-    assert!(doctor.stdout.contains("2 pieces of"), "{doctor:?}");
+    let expected = "2 pieces damaged or not usable, besides 1 record read";
+    assert!(doctor.stdout.contains(expected), "{doctor:?}");
     // The digests are checked again, so the quarantine is the same.
     let verified = place.good(&["verify"]);
     assert!(verified.contains("2 rows, the same"), "{verified}");

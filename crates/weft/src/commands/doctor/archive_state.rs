@@ -219,10 +219,11 @@ fn losses(status: &StatusBody) -> Finding {
         0 => Finding::ok("quarantine", "nothing"),
         quarantined => Finding::warning(
             "quarantine",
+            // A damaged record that is used is also among the records.
             format!(
-                "{} of {} damaged or not usable",
+                "{} damaged or not usable, besides {} read",
                 counted(quarantined, "piece", "pieces"),
-                counted(status.records.saturating_add(quarantined), "record", "records")
+                counted(status.records, "record", "records")
             ),
             "weft status --quarantine lists them with reasons",
         ),
