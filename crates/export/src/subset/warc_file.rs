@@ -9,6 +9,7 @@ use std::io::Write;
 use archive::question::{AttachmentRow, Attachments, Record, RecordBody};
 use archive::{Archive, AskError};
 use cdx::CdxRow;
+use extract::CaptureKind;
 use inputs::Sources;
 
 use super::Subset;
@@ -31,7 +32,7 @@ pub(super) struct WarcFile<'a, W> {
     brought: HashSet<String>,
     /// Times of the captures of that key that were written, in milliseconds.
     times_ms: Vec<i64>,
-    /// Second and digest of the captures of that key that were written.
+    /// Second and digest of the captures of that key that were written, without revisits.
     written: HashSet<(String, String)>,
     /// Captures of that key that could not be written, with the digest of each.
     refused: Vec<(String, OmittedRecord)>,
@@ -170,9 +171,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
             Ok(()) => {
                 self.exported.results += 1;
                 if record.capture.url_key == self.key {
-                    let capture = &record.capture;
-                    self.written
-                        .insert((second(&capture.fetch_time), capture.digest.clone()));
+                    self.note_written(&record.capture);
                     let time_ms = format::date::ms_of_iso(&record.capture.fetch_time);
                     self.times_ms.extend(time_ms);
                 }
@@ -193,6 +192,14 @@ impl<'a, W: Write> WarcFile<'a, W> {
             }
         }
         Ok(())
+    }
+
+    /// Notes a capture of the current key that has its payload. A revisit has none.
+    fn note_written(&mut self, capture: &CdxRow) {
+        if capture.kind != CaptureKind::Revisit {
+            self.written
+                .insert((second(&capture.fetch_time), capture.digest.clone()));
+        }
     }
 
     /// Writes the request after a response to a method other than GET. Without it, a program that

@@ -364,6 +364,31 @@ fn a_capture_that_another_file_has_is_not_left_out() {
     assert!(!run.stderr.contains("left out"), "{}", run.stderr);
 }
 
+/// A revisit has the time and the digest of the page, but not its payload.
+#[test]
+fn a_revisit_is_no_copy_of_a_capture_that_is_left_out() {
+    let headers = [
+        ("WARC-Target-URI", "http://a.example/"),
+        ("WARC-Date", "2014-01-26T20:06:24Z"),
+        ("Content-Type", "application/http; msgtype=response"),
+        ("WARC-Payload-Digest", "sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
+        (
+            "WARC-Profile",
+            "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest",
+        ),
+    ];
+    let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+    let page = [&head[..], b"<title>A</title>"].concat();
+    let place = Workspace::new();
+    place.write_old("page.warc", &fixture::record("response", &headers[..4], &page));
+    place.write_old("revisit.warc", &fixture::record("revisit", &headers, head));
+    place.good(&["load", "page.warc", "revisit.warc"]);
+    std::fs::remove_file(place.path("page.warc")).expect("remove");
+    let run = place.run(&["export", "--warc", "out.warc.gz"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(!run.stderr.contains("written from another file"), "{run:?}");
+}
+
 #[test]
 fn what_is_exported_can_be_loaded_again() {
     let place = Workspace::new();
