@@ -1,15 +1,16 @@
 //! Problems of the inputs of a load.
 //!
 //! The list of rows is bounded, and a package can have thousands of members that fail in the same
-//! way. Their rows come last, so that they do not hide those of other inputs.
+//! way. Their rows come last, so that they do not hide those of other inputs. Rows of inputs that
+//! only keep another label come after those with losses, for the same reason.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use index::{InputId, InputState};
 
 use crate::question::{FailedPackage, LedgerRow};
 
-/// Limit of ledger rows listed as problems.
+/// Limit of ledger rows listed as problems, and of packages.
 const PROBLEMS_MAX: usize = 1000;
 
 /// Number of failed members above which a package counts as a failed one.
@@ -19,7 +20,7 @@ const MEMBERS_MAX: u64 = 3;
 pub(super) struct Problems {
     /// Number of inputs with a loss.
     pub(super) inputs_with_losses: u64,
-    /// Packages with many failed members.
+    /// Packages with many failed members; at most [`PROBLEMS_MAX`].
     pub(super) failed_packages: Vec<FailedPackage>,
     /// At most [`PROBLEMS_MAX`] rows; those of failed packages come last.
     pub(super) rows: Vec<LedgerRow>,
@@ -29,21 +30,37 @@ impl Problems {
     /// Collects the problems of the inputs of a load that gives this label, and of arguments that
     /// name nothing.
     pub(super) fn of(inputs: &[&(InputId, LedgerRow)], absent: &[LedgerRow], label: &str) -> Problems {
-        let failed_packages = failed_packages(inputs);
-        let reportable = inputs
+        let mut failed_packages = failed_packages(inputs);
+        let mut reportable: Vec<&LedgerRow> = inputs
             .iter()
             .map(|(_, entry)| entry)
-            .filter(|entry| is_reportable(entry) || keeps_label(entry, label));
-        let (of_packages, others): (Vec<&LedgerRow>, Vec<&LedgerRow>) =
-            reportable.partition(|entry| failed_packages.iter().any(|package| package.has(entry)));
-        let rows = absent.iter().chain(others).chain(of_packages).take(PROBLEMS_MAX);
+            .filter(|entry| is_reportable(entry) || keeps_label(entry, label))
+            .collect();
+        sort(&mut reportable, &failed_packages);
+        let rows = absent.iter().chain(reportable).take(PROBLEMS_MAX);
+        let rows = rows.map(|entry| entry.clone().without_reader_state()).collect();
         let with_losses = inputs.iter().filter(|(_, entry)| entry.has_losses()).count();
+        failed_packages.truncate(PROBLEMS_MAX);
         Problems {
             inputs_with_losses: (absent.len() + with_losses) as u64,
-            rows: rows.map(|entry| entry.clone().without_reader_state()).collect(),
+            rows,
             failed_packages,
         }
     }
+}
+
+/// Sorts rows by what they report, and keeps the order of the ledger otherwise.
+fn sort(rows: &mut [&LedgerRow], failed_packages: &[FailedPackage]) {
+    let packages: HashSet<&str> = failed_packages
+        .iter()
+        .map(|failed| failed.package.as_str())
+        .collect();
+    rows.sort_by_cached_key(|entry| {
+        let has_failed = matches!(entry.state, InputState::Failed { .. });
+        let package = entry.package_name().filter(|_| has_failed);
+        let is_of_package = package.is_some_and(|name| packages.contains(name));
+        (is_of_package, !entry.has_losses(), !is_reportable(entry))
+    });
 }
 
 /// Returns whether an input has another label than the one that the load gives.
@@ -83,6 +100,27 @@ fn failed_packages(inputs: &[&(InputId, LedgerRow)]) -> Vec<FailedPackage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn inputs_that_keep_another_label_do_not_hide_losses() {
+        let known = |number: u32| {
+            let row = LedgerRow {
+                state: InputState::Done,
+                ..LedgerRow::pending(&format!("{number}.warc"), "", "", 1, "spring")
+            };
+            (InputId(number), row)
+        };
+        let mut inputs: Vec<_> = (0..2000).map(known).collect();
+        inputs.push(failed(2000, "other.warc"));
+        let inputs: Vec<_> = inputs.iter().collect();
+        let problems = Problems::of(&inputs, &[], "autumn");
+        assert_eq!(problems.inputs_with_losses, 1);
+        let names: Vec<_> = problems.rows.iter().map(|row| row.input.as_str()).collect();
+        assert_eq!(
+            (&names[..2], names.len()),
+            (&["other.warc", "0.warc"][..], PROBLEMS_MAX)
+        );
+    }
 
     fn failed(number: u32, input: &str) -> (InputId, LedgerRow) {
         let reason = "no WARC or ARC record in it".to_owned();

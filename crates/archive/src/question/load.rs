@@ -321,17 +321,18 @@ pub struct JobBody {
     /// Number of documents whose text could not be read, by reason. They are also listed in
     /// `defects`.
     pub documents_unread: Vec<UnreadRow>,
-    /// Number of records and byte ranges that could not be used.
+    /// Number of records and byte ranges that are damaged or could not be used.
     pub quarantined: u64,
     /// Number of epochs that the load has added.
     pub epochs: u64,
-    /// Number of inputs that failed, are missing or cut off, or have records that could not be
-    /// used.
+    /// Number of inputs that failed, are missing, replaced or cut off, or have records in
+    /// quarantine.
     pub inputs_with_losses: u64,
-    /// Packages with more than three failed members.
+    /// Packages with more than three failed members; at most 1,000.
     pub failed_packages: Vec<FailedPackage>,
     /// Ledger rows of inputs that are incomplete, missing or failed, keep another label, or have
-    /// records that could not be used; at most 1,000. Those of failed packages come last.
+    /// records in quarantine; at most 1,000. Those with losses come first, those of failed packages
+    /// last.
     pub problems: Vec<LedgerRow>,
     /// Number of defects in records that were used nevertheless.
     pub defects_total: u64,
