@@ -548,6 +548,24 @@ fn a_purge_names_inputs_that_still_contain_what_is_taken_down() {
     assert!(!purged.contains("still contain"), "{purged}");
 }
 
+/// The documents say to replace a file by a copy without the captures.
+#[test]
+fn a_purge_does_not_name_an_input_that_a_copy_replaced() {
+    let place = loaded();
+    place.good(&["forget", "--url", "http://museum.example/maps"]);
+    place.good(&["redact", "web.warc", "copy.warc"]);
+    let copy = std::fs::read(place.path("copy.warc")).expect("the copy");
+    place.write_old("web.warc", &copy);
+    place.good(&["load", "web.warc"]);
+    let purged = place.good(&["forget", "--purge"]);
+    assert!(!purged.contains("still contain"), "{purged}");
+    // The first file is back.
+    place.write_old("web.warc", &fixture::small_web());
+    place.good(&["load", "web.warc"]);
+    let purged = place.good(&["forget", "--purge"]);
+    assert!(purged.contains("1 input still contains"), "{purged}");
+}
+
 #[test]
 fn an_uploaded_file_is_deleted_with_its_last_input() {
     let place = Workspace::new();
