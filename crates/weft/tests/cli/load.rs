@@ -465,6 +465,16 @@ fn a_known_input_keeps_its_collection_until_it_is_read_again() {
     assert_eq!(place.run(&["verify"]).code, Some(0));
 }
 
+/// The place of the replaced input has another one, which keeps its own label.
+#[test]
+fn a_replaced_input_is_not_retried() {
+    let place = web();
+    place.good(&["load", "web.warc", "--collection", "spring"]);
+    place.write_old("web.warc", &fixture::other_web());
+    place.good(&["load", "web.warc", "--collection", "autumn"]);
+    assert_eq!(place.good(&["load", "--retry"]), "nothing to retry\n");
+}
+
 #[test]
 fn failed_inputs_are_listed_retried_and_forgotten() {
     let place = web();
@@ -521,10 +531,7 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
         "no input is in this state\n"
     );
     assert_eq!(place.json(&["status"])["inputs"], 2);
-    assert_eq!(
-        place.good(&["load", "--retry"]),
-        "no input failed or is missing\n"
-    );
+    assert_eq!(place.good(&["load", "--retry"]), "nothing to retry\n");
     assert_eq!(place.run(&["verify"]).code, Some(0));
     assert_eq!(place.run(&["load"]).code, Some(2));
 }

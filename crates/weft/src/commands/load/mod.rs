@@ -286,7 +286,7 @@ fn run_retry(
     if requests.is_empty() && context.json {
         context.out.json(&serde_json::json!({ "retried": 0 }))?;
     } else if requests.is_empty() {
-        writeln!(context.out, "no input failed or is missing")?;
+        writeln!(context.out, "nothing to retry")?;
     }
     for request in requests {
         outcome = outcome.max(run_request(archive, &request, stop, context)?);

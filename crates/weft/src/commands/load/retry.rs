@@ -5,10 +5,10 @@
 //! with captures continues where it failed: if it restarted and failed again, its captures would be
 //! lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use archive::Archive;
-use archive::question::{Forget, LedgerRow, LedgerState, LoadRequest};
+use archive::question::{Forget, InputState, LedgerRow, LedgerState, LoadRequest};
 use inputs::{LoadInput, is_address, path_of};
 
 use crate::commands::status::ledger_rows;
@@ -24,7 +24,10 @@ pub(super) fn requests(archive: &Archive, template: &LoadRequest) -> anyhow::Res
     if !inputs.is_empty() {
         archive.ask(Forget { inputs })?;
     }
-    rows.extend(ledger_rows(archive, Some(LedgerState::Missing))?);
+    let read = locations_read(archive)?;
+    let missing = ledger_rows(archive, Some(LedgerState::Missing))?.into_iter();
+    // At the place of a replaced input is another one, which may have another name and label.
+    rows.extend(missing.filter(|row| row.state != InputState::Done || !read.contains(&row.location)));
     let mut collections: BTreeMap<String, Vec<LoadInput>> = BTreeMap::new();
     for LedgerRow {
         input,
@@ -45,6 +48,15 @@ pub(super) fn requests(archive: &Archive, template: &LoadRequest) -> anyhow::Res
         ..template.clone()
     };
     Ok(collections.into_iter().map(request).collect())
+}
+
+/// Returns the locations of inputs that were read to their end and are there.
+fn locations_read(archive: &Archive) -> anyhow::Result<HashSet<String>> {
+    let done = ledger_rows(archive, Some(LedgerState::Done))?.into_iter();
+    Ok(done
+        .filter(|row| row.missing.is_empty())
+        .map(|row| row.location)
+        .collect())
 }
 
 /// Returns whether there may be something to read at a location.

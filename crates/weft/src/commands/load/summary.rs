@@ -244,14 +244,16 @@ fn labels(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     let head = format!("{head}, because a load does not change it");
     writeln!(context.out, "\n{}", context.out.style.warn(&head))?;
     let rows = job.problems.iter().filter(|row| row.collection != job.collection);
+    let mut listed = 0;
     for row in rows.take(INPUTS_LISTED) {
+        listed += 1;
         let label = match row.collection.as_str() {
             "" => "none".to_owned(),
             label => clean(label),
         };
         writeln!(context.out, "  {}: {label}", clean(&row.input))?;
     }
-    let hidden = kept.saturating_sub(INPUTS_LISTED as u64);
+    let hidden = kept.saturating_sub(listed);
     if hidden > 0 {
         let all = format!("weft status --ledger{}", context.archive_flag());
         writeln!(context.out, "  {} more: {all}", count(hidden))?;
