@@ -69,7 +69,11 @@ fn answer(found: &SearchBody, is_cut: bool) -> AnswerText {
     text.line(&format!(
         "{} of {}{} results for the query: {}",
         found.hits.len(),
-        if found.summary.total_is_exact { "" } else { "more than " },
+        if found.summary.total_is_exact {
+            ""
+        } else {
+            "more than "
+        },
         found.summary.shown_total,
         found.summary.understood
     ));
