@@ -128,8 +128,8 @@ pub struct LedgerRow {
     /// How the end of the input is cut off; empty if the input is complete.
     // The available part of its last record was used.
     pub cut: String,
-    /// Why the input could not be read, or not be continued, when it was last loaded; empty if it
-    /// could. Data loaded before is kept.
+    /// Why the input could not be read or continued, or that its file was replaced, when it was last
+    /// loaded; empty if nothing was wrong. Data loaded before is kept.
     pub missing: String,
     /// At most `bytes_done`: a reader that starts here meets the requests of all captures from
     /// `bytes_done` on. 0 is always valid.
@@ -187,8 +187,9 @@ impl LedgerRow {
 
     /// Returns the name of the package that contains the input; `None` if it is not in a package.
     pub fn package_name(&self) -> Option<&str> {
-        let (package, _) = self.input.split_once(".wacz#")?;
-        self.input.get(..package.len() + ".wacz".len())
+        // The ending may be in capitals. Lower case keeps the positions of bytes.
+        let at = self.input.to_ascii_lowercase().find(".wacz#")?;
+        self.input.get(..at + ".wacz".len())
     }
 
     /// Returns how many bytes `digest` covers, and their digest without that number.
@@ -421,6 +422,19 @@ pub(crate) fn decode_quarantine(key: &[u8], value: &[u8]) -> Result<(InputId, Qu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_of_packages_name_their_package() {
+        for (input, package) in [
+            ("crawls/a.wacz#archive/x.warc", Some("crawls/a.wacz")),
+            ("A.WACZ#archive/x.warc", Some("A.WACZ")),
+            ("a.wacz", None),
+            ("x.warc", None),
+        ] {
+            let row = LedgerRow::pending(input, "", "", 0, "");
+            assert_eq!(row.package_name(), package, "{input}");
+        }
+    }
 
     #[test]
     fn states_are_read_as_they_are_written() {
