@@ -37,7 +37,8 @@ pub enum LedgerState {
     Failed,
     /// Inputs that end in the middle of a record.
     Cut,
-    /// Inputs that could not be read, or not be continued, when they were last loaded.
+    /// Inputs that could not be read or continued, or whose file was replaced, when they were last
+    /// loaded.
     Missing,
     /// Inputs that are taken down completely.
     TakenDown,

@@ -49,7 +49,7 @@ fn states() -> impl TypedValueParser<Value = LedgerState> {
         (PossibleValue::new("failed"), LedgerState::Failed),
         (described("cut", "Inputs with a truncated end"), LedgerState::Cut),
         (
-            described("missing", "Inputs that were missing when last looked up"),
+            described("missing", "Inputs that were missing or replaced at the last load"),
             LedgerState::Missing,
         ),
     ])
@@ -86,6 +86,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
                 match answer.body.rows.as_slice() {
                     [] if args.state.is_some() => writeln!(context.out, "no input is in this state")?,
                     rows => print_ledger(rows, context)?,
+                }
+                if args.state == Some(LedgerState::Missing) {
+                    print_why_missing(&answer.body.rows, context)?;
                 }
             }
         }
@@ -340,6 +343,15 @@ fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()>
         }
     }
     table.print(&mut context.out)?;
+    Ok(())
+}
+
+/// Prints why each input could not be read or continued, and what to do about one that was
+/// replaced.
+fn print_why_missing(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()> {
+    for row in rows {
+        writeln!(context.out, "{}: {}", clean(&row.input), clean(&row.missing))?;
+    }
     Ok(())
 }
 

@@ -779,6 +779,13 @@ fn captures_of_replaced_files_are_reported() {
             doctor.stdout.contains("1 input missing or replaced"),
             "{doctor:?}"
         );
+        // The ledger has the command, too.
+        let ledger = place.good(&["status", "--ledger", "--state", "missing"]);
+        let reason = format!("\n{input}: its file was replaced");
+        assert!(
+            ledger.contains(&reason) && ledger.contains("weft forget --input sha256:"),
+            "{ledger}"
+        );
         let digest = told
             .split("--input ")
             .nth(1)
