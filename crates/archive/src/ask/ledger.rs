@@ -61,11 +61,10 @@ pub(super) fn quarantine(basis: &Basis<'_>, question: &Quarantine) -> Result<Qua
     let after: Option<(InputId, QuarantineEntry)> = cursor::decode(question.after.as_deref())?;
     let limit = clamp(question.limit);
     let ledger = snapshot.ledger()?;
+    // The ledger is sorted by number.
     let name = |id: InputId| {
-        ledger
-            .iter()
-            .find(|(known, _)| *known == id)
-            .map_or("", |(_, entry)| &entry.input)
+        let found = ledger.binary_search_by_key(&id, |(known, _)| *known);
+        found.map_or("", |at| ledger[at].1.input.as_str())
     };
     let wanted: Vec<Option<InputId>> = match input {
         None => vec![None],
