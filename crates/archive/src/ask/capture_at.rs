@@ -109,8 +109,9 @@ pub(super) fn current(visible: &VisibleSnapshot<'_>, url_key: &str) -> Result<Op
 /// beginning, and a capture whose time begins with these digits is nearer than all others.
 ///
 /// Several captures may be equally near: those of one second, or of one millisecond if the time is
-/// that precise. The order of preference is: the current version, status 2xx, a URL written exactly
-/// as asked for (a key has several spellings, such as http and https), the latest.
+/// that precise. The order of preference is: the current version, status 2xx, a record that is not
+/// damaged, a URL written exactly as asked for (a key has several spellings, such as http and
+/// https), the latest.
 ///
 /// A response to a method other than GET, or with status 304, counts only if nothing else was
 /// captured, and a part (status 206) only if the whole was not.
@@ -131,6 +132,7 @@ fn nearest(
         (
             current == Some((capture.input, capture.offset)),
             (200..300).contains(&capture.status),
+            !capture.is_damaged,
             capture.url == url,
         )
     };

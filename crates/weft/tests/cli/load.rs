@@ -159,6 +159,13 @@ fn of_equal_captures_the_whole_one_is_current() {
         assert_eq!(payload, html, "{case}");
         let pages = place.good(&["page", "http://a.example/"]);
         assert!(pages.contains(good) && pages.contains(cut), "{case}: {pages}");
+        // Also at a time before the current version.
+        let later = [("http://a.example/", "2015-01-26T20:06:24Z", "<title>B</title>")];
+        place.write_old("later.warc", &fixture::warc(&later));
+        place.good(&["load", "later.warc"]);
+        let at = ["--at", "20140126200624", "--payload"];
+        let payload = place.good(&[&["record", "http://a.example/"][..], &at].concat());
+        assert_eq!(payload, html, "{case}");
         place.good(&["verify"]);
     }
 }
