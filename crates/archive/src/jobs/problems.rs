@@ -49,7 +49,7 @@ impl Problems {
     }
 }
 
-/// Sorts rows by what they report, and keeps the order of the ledger otherwise.
+/// Sorts rows: losses first, members of failed packages last. The sort is stable.
 fn sort(rows: &mut [&LedgerRow], failed_packages: &[FailedPackage]) {
     let packages: HashSet<&str> = failed_packages
         .iter()

@@ -11,8 +11,8 @@ use super::named_uploads::file_of;
 use crate::commands::status::ledger_rows;
 
 /// Returns the names of the inputs outside the archive's directory that have captures that are
-/// taken down. Left out are files that do not exist any more, and files that were replaced by one
-/// without such captures, if that one was loaded.
+/// taken down. Skips files that do not exist any more, and inputs whose place has an input without
+/// such captures now.
 pub(super) fn holding_inputs(archive: &Archive, dir: &Path) -> anyhow::Result<Vec<String>> {
     // The ledger has paths after links are resolved.
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
