@@ -160,6 +160,8 @@ async fn find(state: &State, file: &str, part: ByteRange) -> Result<InputRange, 
         }
     }
     match (chosen(records, part, file)?, refused) {
+        // The input that cannot be read may be the one with the requested record.
+        (Some(record), Some(failure)) if !is_exact(part, &record) => Err(failure),
         (Some(record), _) => Ok(InputRange {
             epoch: record.epoch,
             size: None,
@@ -211,10 +213,8 @@ fn chosen(
 ) -> Result<Option<StoredRecord>, Failure> {
     if let (ByteRange::Span(_, last), Some(record)) = (part, records.first()) {
         let beyond = beyond_record(&record.range);
-        // The length in CDX is that of the record.
-        let is_exact = |record: &StoredRecord| record.range.end.checked_sub(1) == Some(last);
-        let is_any_exact = records.iter().any(is_exact);
-        records.retain(|record| is_exact(record) || !is_any_exact && last < record.range.end);
+        let is_any_exact = records.iter().any(|record| is_exact(part, record));
+        records.retain(|record| is_exact(part, record) || !is_any_exact && last < record.range.end);
         if records.is_empty() {
             return Err(beyond);
         }
@@ -229,6 +229,11 @@ fn chosen(
     } else {
         Err(several_inputs(file))
     }
+}
+
+/// Returns whether a range ends with a record. The length in CDX is that of the record.
+fn is_exact(part: ByteRange, record: &StoredRecord) -> bool {
+    matches!(part, ByteRange::Span(_, last) if record.range.end.checked_sub(1) == Some(last))
 }
 
 fn is_same_record(one: &StoredRecord, other: &StoredRecord) -> bool {
