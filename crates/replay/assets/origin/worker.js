@@ -28,12 +28,17 @@ const EMPTY = new Set([204, 205, 304]);
 const GET = "/__weft/get";
 const IN_PATH = /^\/__weft\/get\/(https?)\/([^/]+)(\/.*)$/;
 
-// The URL that a style of another site refers to, by the path or from the root of that site.
+// The URL that a style of another site refers to, by the path or from the root of that site. A page
+// may write any path: `null` if it has no URL.
 function referred(url, referrer) {
   const direct = IN_PATH.exec(url.pathname);
-  if (direct) return new URL(direct[1] + "://" + direct[2] + direct[3] + url.search);
-  const style = referrer.startsWith(WEB + "/") && IN_PATH.exec(new URL(referrer).pathname);
-  return style ? new URL(style[1] + "://" + style[2] + url.pathname + url.search) : url;
+  const style = direct || (referrer.startsWith(WEB + "/") && IN_PATH.exec(new URL(referrer).pathname));
+  if (!style) return url;
+  try {
+    return new URL(style[1] + "://" + style[2] + (direct ? direct[3] : url.pathname) + url.search);
+  } catch {
+    return null;
+  }
 }
 
 self.addEventListener("install", () => self.skipWaiting());
@@ -43,6 +48,12 @@ self.addEventListener("fetch", (event) => {
   const { request } = event;
   const asked = new URL(request.url);
   const url = asked.origin === WEB ? referred(asked, request.referrer) : asked;
+  if (!url) {
+    // Without a response the browser sends the request itself, and the server would take it for
+    // one of this worker.
+    event.respondWith(Response.error());
+    return;
+  }
   const isFrame = request.mode === "navigate";
   // The server leads a separate window to the archive's page around the site.
   if (isFrame && request.destination === "document") return;
