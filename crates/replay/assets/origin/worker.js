@@ -92,16 +92,17 @@ async function answer(request, url, isOwn) {
   if (request.method !== "GET" && request.method !== "HEAD") init.body = await request.arrayBuffer();
   const place = isOwn ? GET : WEB + GET + "/" + url.protocol.slice(0, -1) + "/" + url.host + url.pathname;
   const answered = await fetch(place + "?" + asked, init);
-  return ADDRESSED.has(request.destination) ? atItsAddress(answered) : answered;
+  return ADDRESSED.has(request.destination) ? atItsAddress(answered, init.body) : answered;
 }
 
 // Gives a response the address of its request. The browser resolves what a module, a style or a
 // worker refers to against the address of the response, and tells it to scripts. A response that is
 // made here has none, so the browser takes that of the request. The browser follows a redirect
-// again, because that changes the address. A response that no script may read stays as it is.
-function atItsAddress(answered) {
+// again, because that changes the address. It would not repeat a body: such a response has the address
+// of its request. A response that no script may read stays as it is.
+function atItsAddress(answered, body) {
   if (answered.type !== "basic" && answered.type !== "cors") return answered;
-  if (answered.redirected) {
+  if (answered.redirected && !body) {
     const target = new URL(answered.url).searchParams.get("url");
     if (target) return Response.redirect(target);
   }
