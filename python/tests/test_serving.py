@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_each_of_five_batches_gives_the_rows_of_an_archive(both):
 
     taken = {"url_keys": ["org,b)/x"], "prefixes": ["org,e)/", "org,f"]}
     with pytest.raises(Stopped):
-        weft.spark.take_down(both.spark, both.base, **taken, say=stop_at("deleted from captures"))
+        weft.spark.take_down(both.spark, both.base, **taken, say=stop_at("deleted from links"))
     for option, key in ("--prefix", "org,e)/"), ("--prefix", "org,f"), ("--url", "http://b.org/x"):
         both.run_weft("forget", "--archive", both.archive, option, key)
     assert both.serve().is_increment
@@ -163,6 +164,24 @@ def anchors_to(url_key, links) -> "list[tuple[str, int]]":
             hosts.setdefault(link["anchor"], set()).add(link["source_key"].partition(")")[0])
     weighed = [(text, len(hosts[text]).bit_length()) for text in hosts]
     return sorted(weighed, key=lambda each: (-each[1], each[0]))
+
+
+def test_a_takedown_of_an_input_leaves_no_row_of_it(tmp_path, both):
+    base, crawl, other = str(tmp_path / "base"), tmp_path / "crawl.warc", both.folder / "0/b.warc"
+    shutil.copy(both.folder / "0/a.warc", crawl)
+    weft.spark.load(both.spark, base, [str(crawl), str(other)], texts=True)
+    names = {row["input"] for row in table(base, "ledger").to_pylist()}
+    [name] = [each for each in names if each.endswith("crawl.warc")]
+    before = {row["input_id"] for row in table(base, "texts").to_pylist()}
+    weft.spark.take_down(both.spark, base, inputs=[name])
+    # A later file of this name stays out, too.
+    shutil.copy(both.folder / "0/c.warc", crawl)
+    assert weft.spark.load(both.spark, base, [str(crawl)]).done == 1
+    captures = table(base, "captures").to_pylist()
+    assert {row["warc_filename"] for row in captures} == names - {name}
+    kept = {row["input_id"] for row in captures}
+    assert len(before) == 2 and {row["input_id"] for row in table(base, "texts").to_pylist()} == before & kept
+    assert {row["input_id"] for row in table(base, "links").to_pylist()} <= kept
 
 
 def test_wrong_use_is_said(tmp_path, both):
