@@ -421,8 +421,10 @@ class ModelCollection:
         return len(sent)
 
     def delete(self, ids, version):
-        for id_ in ids:
+        gone = list(ids)
+        for id_ in gone:
             self._put({"id": id_, "weft_version_l": version})
+        return len(gone)
 
     def _put(self, document):
         there = self.documents.get(document["id"])
@@ -473,6 +475,14 @@ def test_any_history_of_loads_takedowns_and_interruptions_ends_clean(tmp_path, s
     found = solr.verify(solr.LocalFacts(base), collection)
     assert found.is_clean, found.differences[:10]
     assert solr.feed(solr.LocalFacts(base), collection).sent == 0
+
+
+def test_documents_are_deleted_in_parts(monkeypatch):
+    sent = []
+    monkeypatch.setattr(solr.Collection, "call", lambda self, path, parameters, body: sent.append(json.loads(body)["delete"]))
+    collection = solr.Collection(["http://localhost:8983/solr"], "web")
+    assert collection.delete((str(number) for number in range(1_201)), 7) == 1_201
+    assert [len(part) for part in sent] == [500, 500, 201]
 
 
 def test_removed_files_are_those_with_rows_that_were_fed():
