@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 
+import pyarrow.parquet as parquet
 import pytest
 
 import odd_crawls
@@ -164,6 +165,39 @@ def anchors_to(url_key, links) -> "list[tuple[str, int]]":
             hosts.setdefault(link["anchor"], set()).add(link["source_key"].partition(")")[0])
     weighed = [(text, len(hosts[text]).bit_length()) for text in hosts]
     return sorted(weighed, key=lambda each: (-each[1], each[0]))
+
+
+def test_texts_that_are_cut_or_of_an_original_are_marked_as_in_an_archive(tmp_path, both):
+    fields = [("WARC-Date", "2020-01-01T00:00:00Z"), ("Content-Type", "application/http; msgtype=response")]
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    pages = {
+        "http://a.org/cut-by-the-crawler": (b"<p>some words", [("WARC-Truncated", "length")]),
+        "http://a.org/long": (b"<p>" + b"words " * 180_000, []),
+        "http://a.org/without-text": (b"<html><body></body></html>", []),
+    }
+    records = [
+        odd_crawls.record("response", [("WARC-Record-ID", f"<urn:x:{url}>"), ("WARC-Target-URI", url), *fields, *more], head + body)
+        for url, (body, more) in pages.items()
+    ]
+    refers = [("WARC-Refers-To-Target-URI", "http://a.org/long"), ("WARC-Refers-To-Date", "2020-01-01T00:00:00Z")]
+    profile = ("WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest")
+    again = [("WARC-Record-ID", "<urn:x:same>"), ("WARC-Date", "2020-01-02T00:00:00Z")]
+    again += [("WARC-Target-URI", "http://a.org/same"), profile, *refers]
+    (tmp_path / "pages.warc").write_bytes(b"".join([*records, odd_crawls.record("revisit", again, b"")]))
+    base, archive, exported = str(tmp_path / "base"), tmp_path / "archive", tmp_path / "exported"
+    weft.spark.load(both.spark, base, [str(tmp_path / "pages.warc")], texts=True)
+    weft.spark.serve(both.spark, base)
+    both.run_weft("load", "--archive", archive, tmp_path / "pages.warc")
+    both.run_weft("export", "--archive", archive, "--serving", exported)
+    columns = ["url_key", "last_seen", "title", "language", "links", "links_dropped", "text_truncated"]
+    of_base, of_archive = (
+        parquet.read_table(next(folder.glob("versions/*-*.parquet"))).select(columns).to_pylist()
+        for folder in (pathlib.Path(base, "serving"), exported)
+    )
+    assert of_base == of_archive
+    assert {row["url_key"].partition("/")[2]: row["text_truncated"] for row in of_base} == {
+        "cut-by-the-crawler": False, "long": True, "without-text": None, "same": True
+    }
 
 
 def test_a_takedown_of_an_input_leaves_no_row_of_it(tmp_path, both):
