@@ -227,6 +227,20 @@ def test_a_takedown_of_an_input_leaves_no_row_of_it(tmp_path, both):
     assert {row["input_id"] for row in table(base, "links").to_pylist()} <= kept
 
 
+def test_any_job_finishes_a_takedown_that_was_stopped(tmp_path, both):
+    base = str(tmp_path / "base")
+    weft.spark.load(both.spark, base, [str(both.folder / "0/a.warc")], texts=True)
+    views = functools.partial(weft.spark.compute_views, names=["domains"])
+    for job in views, weft.spark.compute_texts, weft.spark.SparkFacts:
+        key = table(base, "captures")["url_surtkey"][0].as_py()
+        with pytest.raises(Stopped):
+            weft.spark.take_down(both.spark, base, url_keys=[key], say=stop_at("recorded"))
+        assert key in table(base, "captures")["url_surtkey"].to_pylist()
+        job(both.spark, base)
+        for name, column in ("captures", "url_surtkey"), ("links", "source_surtkey"), ("texts", "url_surtkey"):
+            assert key not in table(base, name)[column].to_pylist(), name
+
+
 def test_wrong_use_is_said(tmp_path, both):
     with pytest.raises(weft.spark.WrongUse, match="no tables"):
         weft.spark.serve(both.spark, str(tmp_path / "other"))
