@@ -22,6 +22,7 @@ deltalake = pytest.importorskip("deltalake")
 pytestmark = needs_java
 
 import weft_archive.spark  # noqa: E402 (it needs pyspark)
+from weft_archive.spark._serving_files import Manifest, next_part  # noqa: E402
 
 #: So few that every table has several files, of which a batch touches some.
 FILE_ROWS = 60
@@ -239,6 +240,20 @@ def test_any_job_finishes_a_takedown_that_was_stopped(tmp_path, both):
         job(both.spark, base)
         for name, column in ("captures", "url_surtkey"), ("links", "source_surtkey"), ("texts", "url_surtkey"):
             assert key not in table(base, name)[column].to_pylist(), name
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        ("captures/00000005-00003.parquet", 4),
+        ("captures/00000005-00003.first.parquet", 4),
+        # A batch that only removes files has no others.
+        ("captures/00000005.first.parquet", 1),
+        ("captures/00000004-00003.parquet", 0),
+    ],
+)
+def test_files_of_a_batch_that_is_computed_again_have_new_names(path, part):
+    assert next_part(Manifest(5, first_keys={"captures": path}), 5) == part
 
 
 def test_wrong_use_is_said(tmp_path, both):
