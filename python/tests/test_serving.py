@@ -199,12 +199,16 @@ def test_texts_that_are_cut_or_of_an_original_are_marked_as_in_an_archive(tmp_pa
     weft.spark.serve(both.spark, base)
     both.run_weft("load", "--archive", archive, tmp_path / "pages.warc")
     both.run_weft("export", "--archive", archive, "--serving", exported)
-    columns = ["url_key", "last_seen", "title", "language", "links", "links_dropped", "text_truncated"]
-    of_base, of_archive = (
-        parquet.read_table(next(folder.glob("versions/*-*.parquet"))).select(columns).to_pylist()
-        for folder in (pathlib.Path(base, "serving"), exported)
-    )
-    assert of_base == of_archive
+    columns = {
+        "captures": ["url_key", "fetch_time", "offset", "kind", "method", "is_damaged", "original_url_key", "original_offset"],
+        "versions": ["url_key", "last_seen", "title", "language", "links", "links_dropped", "text_truncated"],
+    }
+    for name, compared in columns.items():
+        of_base, of_archive = (
+            parquet.read_table(next(folder.glob(f"{name}/*-*.parquet"))).select(compared).to_pylist()
+            for folder in (pathlib.Path(base, "serving"), exported)
+        )
+        assert of_base == of_archive, name
     assert {row["url_key"].partition("/")[2]: row["text_truncated"] for row in of_base} == {
         "cut-by-the-crawler": False, "long": True, "without-text": None, "same": True
     }
