@@ -59,7 +59,7 @@ self.addEventListener("fetch", (event) => {
   if (isFrame && request.destination === "document") return;
   const isHere = url.origin === location.origin;
   if (isHere && url.pathname.startsWith("/__weft/")) {
-    if (isFrame || request.destination === "script") return;
+    if (url === asked && (isFrame || request.destination === "script")) return;
     // Scripts of the page have nothing to ask there.
     event.respondWith(Response.error());
     return;
