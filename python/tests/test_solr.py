@@ -505,7 +505,7 @@ def test_files_of_a_takedown_that_are_gone_are_an_error(small, run_weft, tmp_pat
     commits = sorted((base / "captures/_delta_log").glob("*.json"))[before + 1 :]
     path, *_ = removed_files(commit.read_text() for commit in commits)
     (base / "captures" / path).unlink()
-    with pytest.raises(solr.FilesGone):
+    with pytest.raises(solr.FilesGone, match="feed a new collection"):
         solr.LocalFacts(base).open_removed("captures", before)
 
 

@@ -60,7 +60,8 @@ class SparkFacts:
             # Spark has no class of its own for this.
             if not any(words in str(error) for words in ("PATH_NOT_FOUND", "FileNotFoundException")):
                 raise
-            raise FilesGone(f"files that a takedown has replaced in {table} were deleted") from error
+            gone = f"files that a takedown has replaced in {table} were deleted; feed a new collection"
+            raise FilesGone(gone) from error
         return bool(paths)
 
     def send(self, statement: str, collection: Collection, version: int) -> int:
