@@ -4,7 +4,7 @@
     bench/replay.py --weft target/release/weft --cache ~/.cache/weft/replay [CRAWL.warc.gz ...]
 
 It captures the pages of bench/replay_pages through a browser and a proxy, and takes pages of the crawls. Each page is
-visited as captured (the browser asks a proxy, which answers from the records), and in each program. `make replay`
+visited as captured (the browser asks a proxy, which answers from the records), and in each program. `make likeness`
 installs what it needs. A program that is missing is named with the reason, and the run goes on.
 """
 import argparse

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import pyarrow
 import pyarrow.fs as fs
 import pytest
 
@@ -395,6 +396,16 @@ def test_spark_reads_the_facts_of_an_archive(spark, archive):
         rows = spark.read.format("delta").load(str(kept))
         assert rows.count() == kept.to_arrow().num_rows > 0
         assert rows.schema.names == kept.to_arrow().schema.names
+
+
+def test_a_worker_gets_few_rows_with_long_texts_at_once(spark):
+    def counted(batches):
+        for batch in batches:
+            yield pyarrow.RecordBatch.from_pydict({"rows": [batch.num_rows]})
+
+    long = weft.spark._session.ours(spark).range(0, 24, 1, 1).selectExpr("repeat('x', 4000000) AS text")
+    rows = [row.rows for row in long.mapInArrow(counted, "rows BIGINT").collect()]
+    assert sum(rows) == 24 and max(rows) < 12, rows
 
 
 def test_it_runs_under_spark_submit(tmp_path, shared):

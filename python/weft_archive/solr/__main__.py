@@ -48,7 +48,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except FileNotFoundError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except (SolrError, FilesGone) as error:
+    except FilesGone as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except SolrError as error:
         print(f"error: {error}", file=sys.stderr)
         print("run the same command again to continue", file=sys.stderr)
         return 1

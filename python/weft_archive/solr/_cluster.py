@@ -5,6 +5,7 @@ Requests are repeated, which documents with versions allow: what has come alread
 
 import hashlib
 import io
+import itertools
 import json
 import time
 import urllib.error
@@ -13,7 +14,7 @@ import urllib.request
 import zipfile
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence
 
 #: How long to try again, in seconds: the time in which a cluster notices that a node is lost, several times over. After an
 #: error within Solr less, because most of these are errors of the query.
@@ -104,11 +105,15 @@ class Collection:
             body = f"[{','.join(documents)}]".encode()
             self.call(f"{self.name}/update", {}, body)
 
-    def delete(self, ids: Sequence[str], version: int) -> None:
-        """Deletes documents. A mark with the version stays, so that an older document does not come back."""
-        for start in range(0, len(ids), _DOCUMENTS_MAX):
-            body = json.dumps({"delete": list(ids[start : start + _DOCUMENTS_MAX])}).encode()
-            self.call(f"{self.name}/update", {"weft_version": version}, body)
+    def delete(self, ids: Iterable[str], version: int) -> int:
+        """Deletes documents. A mark with the version stays, so that an older document does not come back. Returns the number
+        of ids.
+        """
+        left, count = iter(ids), 0
+        while part := list(itertools.islice(left, _DOCUMENTS_MAX)):
+            self.call(f"{self.name}/update", {"weft_version": version}, json.dumps({"delete": part}).encode())
+            count += len(part)
+        return count
 
     def commit(self) -> None:
         """Makes all that was sent durable and visible."""

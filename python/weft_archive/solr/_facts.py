@@ -23,7 +23,7 @@ class Facts(Protocol):
         """Returns the columns of a table; none if there is no such table."""
 
     def rows(self, statement: str) -> Iterator[Dict[str, Any]]:
-        """Yields the rows of a statement, of which there are not many."""
+        """Yields the rows of a statement, which are not in memory all at once."""
 
     def view(self, name: str, statement: str) -> None:
         """Gives a statement a name, for other statements."""

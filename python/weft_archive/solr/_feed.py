@@ -12,7 +12,7 @@ Invariants:
 import json
 import time
 from dataclasses import asdict, dataclass, field
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, Iterator, List
 
 from weft_archive.solr import _documents
 from weft_archive.solr._cluster import Collection
@@ -74,11 +74,13 @@ class _Run:
         if not self.removed:
             return
         self.say(f"takedowns after batch {self.last}: reading what was removed")
-        chosen, gone = [], []
+        chosen: List[str] = []
+        gone: Iterator[str] = iter(())
         if "captures" in self.removed:
             self.facts.view("changed", _documents.CHANGED)
             without = self.facts.rows("SELECT * FROM changed WHERE is_gone = 1")
-            gone = [_documents.document_id(row["input_digest"], row["warc_record_offset"]) for row in without]
+            # The captures of an input may be too many for the memory of one machine.
+            gone = (_documents.document_id(row["input_digest"], row["warc_record_offset"]) for row in without)
             chosen.append(
                 "EXISTS (SELECT 1 FROM changed WHERE changed.is_gone = 0 AND changed.input_digest = captures.input_digest "
                 "AND changed.warc_record_offset = captures.warc_record_offset)"
@@ -87,11 +89,11 @@ class _Run:
             self.facts.view("unlinked", _documents.UNLINKED)
             chosen.append("url_surtkey IN (SELECT target_surtkey FROM unlinked)")
         # An interrupted run may have sent documents of any batch so far. What comes back has a later one.
-        self.collection.delete(gone, _documents.version(self.until, _documents.STEPS_MAX - 1))
+        deleted = self.collection.delete(gone, _documents.version(self.until, _documents.STEPS_MAX - 1))
         sent = self._send(f"epoch <= {self.last} AND ({' OR '.join(chosen)})", self.until)
-        self._record(self.last, self.facts.versions, sent, len(gone))
-        self.say(f"takedowns after batch {self.last}: {len(gone):,} documents deleted, {sent:,} sent again")
-        self.summary.deleted += len(gone)
+        self._record(self.last, self.facts.versions, sent, deleted)
+        self.say(f"takedowns after batch {self.last}: {deleted:,} documents deleted, {sent:,} sent again")
+        self.summary.deleted += deleted
 
     def send_batch(self, batch: int) -> None:
         chosen = f"epoch = {batch}"

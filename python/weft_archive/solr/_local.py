@@ -74,7 +74,7 @@ class LocalFacts:
             for path in paths:
                 path.stat()
         except FileNotFoundError as error:
-            raise FilesGone(f"{error.filename} is gone") from error
+            raise FilesGone(f"{error.filename} is gone; feed a new collection") from error
         if paths:
             schema = pa.schema(deltalake.DeltaTable(str(self.folder / table)).schema())
             self._view_of_files(f"removed_{table}", [str(path) for path in paths], schema)

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import List, Optional
 
-from weft_archive.solr import _command
+from weft_archive.solr import FilesGone, _command
 
 EXAMPLES = """\
 examples:
@@ -123,6 +123,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except WrongUse as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except FilesGone as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     except Exception as error:
         print(f"error: {_first_line(error)}", file=sys.stderr)
         print("run the same command again to continue", file=sys.stderr)

@@ -179,11 +179,12 @@ def _run(
     staged = tables.read(*staging)
     outcomes = staged.where("outcome IS NOT NULL").select("seq", "outcome.*").toArrow().to_pylist()
     rows, counting = _judged(batch, found, outcomes)
+    kept = [seq for seq in counting if not takedowns.has_input(found[seq].name)]
     for table, layout in tables.layouts().items():
-        if any(rows[seq][layout.counted] for seq in counting):
+        if any(rows[seq][layout.counted] for seq in kept):
             of_table = staged.where(F.col(table).isNotNull())
-            if len(counting) < len(found):
-                of_table = of_table.where(F.col("seq").isin(counting))
+            if len(kept) < len(found):
+                of_table = of_table.where(F.col("seq").isin(kept))
             tables.append(table, takedowns.without(table, of_table.select(f"{table}.*")), batch)
             say(f"batch {batch}: appended {table}")
     tables.append_list("ledger", rows, LEDGER, batch)

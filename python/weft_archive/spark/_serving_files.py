@@ -224,8 +224,8 @@ def _replacing(files: pa.fs.FileSystem, path: str) -> Iterator[Any]:
 def next_part(manifest: Optional[Manifest], batch: int) -> int:
     """Returns a number above those of all files of a batch: files never change, also if a batch is computed again."""
     paths = manifest.paths() if manifest else set()
-    names = (re.search(r"/(\d+)-(\d+)\.parquet$", path) for path in paths)
-    parts = [int(name[2]) for name in names if name and int(name[1]) == batch]
+    names = (re.search(r"/(\d+)(?:-(\d+))?(?:\.first)?\.parquet$", path) for path in paths)
+    parts = [int(name[2] or 0) for name in names if name and int(name[1]) == batch]
     return max(parts, default=-1) + 1
 
 

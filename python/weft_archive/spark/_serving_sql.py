@@ -51,6 +51,9 @@ LINK_COLUMNS = [
 _EMPTY = """'', '-', '3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ',
             'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'"""
 
+#: Length of the shortest text that was cut after 1 MiB: part of a character and white space at the end are left out.
+_CUT_TEXT = 1_048_572
+
 STATEMENTS = {
     # Keys with new or removed captures, and keys of revisits whose original may be one of these, or no longer.
     "changed_key": f"""
@@ -98,7 +101,10 @@ LEFT SEMI JOIN captures
         original.fetch_time AS original_time,
         original.input_digest AS original_digest,
         original.warc_record_offset AS original_offset,
-        original.content_languages AS original_languages
+        original.content_languages AS original_languages,
+        original.content_truncated AS original_truncated,
+        original.text_length AS original_text_length,
+        original.links_dropped AS original_links_dropped
     FROM revisit
     JOIN (
         SELECT * FROM named WHERE place = 1
@@ -153,7 +159,7 @@ LEFT JOIN original
     AND original.warc_record_offset = captures.warc_record_offset
 LEFT JOIN input AS original_input ON original_input.digest = original.original_digest
 """,
-    "versions": """
+    "versions": f"""
 WITH seen AS (
     -- A revisit always confirms the version before it, other captures by their status or kind.
     SELECT url_surtkey, max(fetch_time) AS last_seen
@@ -186,8 +192,20 @@ SELECT
     NULL AS canonical,
     NULL AS robots,
     coalesce(out_links.links, 0) AS links,
-    coalesce(current_version.links_dropped, 0) AS links_dropped,
-    CASE WHEN current_version.text_length > 0 THEN current_version.content_truncated IS NOT NULL END AS text_truncated
+    coalesce(original.original_links_dropped, current_version.links_dropped, 0) AS links_dropped,
+    -- What the crawler cut counts as whole, because nobody knows whether text is missing.
+    CASE
+        WHEN coalesce(original.original_text_length, current_version.text_length) > 0
+        THEN
+            coalesce(original.original_text_length, current_version.text_length) >= {_CUT_TEXT}
+            OR coalesce(
+                CASE
+                    WHEN original.original_surtkey IS NULL THEN current_version.content_truncated
+                    ELSE original.original_truncated
+                END,
+                ''
+            ) = 'damaged'
+    END AS text_truncated
 FROM current_version
 JOIN input ON input.digest = current_version.input_digest
 LEFT JOIN seen ON seen.url_surtkey = current_version.url_surtkey

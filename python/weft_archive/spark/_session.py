@@ -27,6 +27,8 @@ _OURS = {
 _UNLESS_SET = {
     # Logs of some thousand files need only a few tasks, not 50.
     "spark.databricks.delta.snapshotPartitions": "4",
+    # Rows that a Python worker gets at once: by default there may be 10,000, whatever their texts take.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "33554432",
 }
 
 

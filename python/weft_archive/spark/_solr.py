@@ -13,6 +13,7 @@ from weft_archive.solr._documents import document
 from weft_archive.solr._facts import TABLES, FilesGone, difference, in_order, removed_files
 from weft_archive.spark._session import ours
 from weft_archive.spark._tables import Tables
+from weft_archive.spark._takedowns import finish_takedowns
 from weft_archive.spark._wrong_use import WrongUse
 
 #: Two columns of text: an id, and a document as JSON.
@@ -33,6 +34,7 @@ class SparkFacts:
         self.base = self._tables.base
         if not (self._tables.exists("captures") and self._tables.exists("links")):
             raise WrongUse(f"{self.base} has no tables yet; load an input first")
+        finish_takedowns(self._tables, self._tables.takedowns())
         # The ledger first: rows of its batches are in the tables.
         self._ledger = self._read_ledger()
         self.versions = {name: self._tables.version(name) for name in TABLES if self._tables.exists(name)}
@@ -58,7 +60,8 @@ class SparkFacts:
             # Spark has no class of its own for this.
             if not any(words in str(error) for words in ("PATH_NOT_FOUND", "FileNotFoundException")):
                 raise
-            raise FilesGone(f"files that a takedown has replaced in {table} were deleted") from error
+            gone = f"files that a takedown has replaced in {table} were deleted; feed a new collection"
+            raise FilesGone(gone) from error
         return bool(paths)
 
     def send(self, statement: str, collection: Collection, version: int) -> int:

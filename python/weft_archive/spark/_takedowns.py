@@ -4,6 +4,7 @@ As in an archive, the register says what was taken down as hashes under a random
 
 Invariants:
 - A takedown is recorded before rows are deleted. If the job is killed in between, the next job deletes the rest.
+- Rows leave ``captures`` last, which says which texts are of an input.
 - Takedowns and batches have numbers of one sequence.
 """
 
@@ -69,6 +70,11 @@ class Takedowns:
                 conditions.append(f"sha2(concat('{row['key']}', {value}), 256) = '{row['hash']}'")
         return " OR ".join(conditions) or None
 
+    def has_input(self, name: str) -> bool:
+        """Returns whether an input with this name is taken down."""
+        inputs = (row for row in self.rows if row["kind"] == "input")
+        return any(_hashed(row["key"], name) == row["hash"] for row in inputs)
+
     def of_table(self, table: str) -> Optional[str]:
         """Returns the condition for rows of a table."""
         return self.condition(*_COLUMNS[table])
@@ -114,8 +120,8 @@ def take_down(
     for kind, value in values:
         key = secrets.token_hex(16)
         length = len(value) if kind == "prefix" else 0
-        hashed = hashlib.sha256((key + value).encode()).hexdigest()
-        rows.append({"batch": batch, "kind": kind, "length": length, "key": key, "hash": hashed, "reason": reason})
+        row = {"batch": batch, "kind": kind, "length": length, "key": key, "hash": _hashed(key, value), "reason": reason}
+        rows.append(row)
     tables.append_list("takedowns", rows, TAKEDOWNS, 2 * batch)
     say(f"takedown {batch}: recorded")
     finish_takedowns(tables, tables.takedowns(), say)
@@ -129,11 +135,28 @@ def finish_takedowns(
     unfinished = takedowns.unfinished()
     if not unfinished.rows:
         return
-    for table in tables.layouts():
+    for table in reversed(list(tables.layouts())):
         condition = unfinished.of_table(table)
+        if table == "texts":
+            condition = _or_inputs(condition, tables, unfinished)
         if condition is not None:
             tables.delete(table, condition)
             say(f"takedown {unfinished.last}: deleted from {table}")
     done = {"kind": "done", "length": 0, "key": "", "hash": "", "reason": ""}
     numbers: List[int] = sorted({row["batch"] for row in unfinished.rows})
     tables.append_list("takedowns", [{"batch": number, **done} for number in numbers], TAKEDOWNS, 2 * numbers[-1] + 1)
+
+
+def _or_inputs(condition: Optional[str], tables: "Tables", takedowns: Takedowns) -> Optional[str]:
+    """Adds the condition for the texts of inputs. They have the number of their input, but not its name."""
+    of_inputs = takedowns.condition(None, "warc_filename")
+    if of_inputs is None:
+        return condition
+    inputs = tables.read("captures").where(of_inputs).select("input_id").distinct().collect()
+    listed = ", ".join(str(row.input_id) for row in inputs)
+    conditions = [condition, f"input_id IN ({listed})" if listed else None]
+    return " OR ".join(each for each in conditions if each is not None) or None
+
+
+def _hashed(key: str, value: str) -> str:
+    return hashlib.sha256((key + value).encode()).hexdigest()

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from weft_archive import _weft
 from weft_archive.spark._session import ours
 from weft_archive.spark._tables import Tables
+from weft_archive.spark._takedowns import finish_takedowns
 from weft_archive.spark._views import _Statement
 from weft_archive.spark._wrong_use import WrongUse
 
@@ -104,6 +105,7 @@ def compute_texts(spark: SparkSession, base: str, *, say: Callable[[str], None] 
     tables = Tables(ours(spark), base)
     if not tables.exists("texts"):
         raise WrongUse(f"{tables.base} keeps no texts since its first load")
+    finish_takedowns(tables, tables.takedowns(), say)
     for name in ("captures", "links", "texts"):
         tables.read(name, version=tables.version(name)).createOrReplaceTempView(name)
     say("view texts: computing")

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from weft_archive import _weft
 from weft_archive.spark._session import ours
 from weft_archive.spark._tables import Tables
+from weft_archive.spark._takedowns import finish_takedowns
 from weft_archive.spark._wrong_use import WrongUse
 
 _STAGING = ("staging", "views")
@@ -81,6 +82,7 @@ def compute_views(
     tables = Tables(ours(spark), base)
     if not (tables.exists("captures") and tables.exists("links")):
         raise WrongUse(f"{tables.base} has no tables yet; load an input first")
+    finish_takedowns(tables, tables.takedowns(), say)
     versions = {name: tables.version(name) for name in ("captures", "links")}
     for name, version in versions.items():
         tables.read(name, version=version).createOrReplaceTempView(name)

@@ -28,12 +28,17 @@ const EMPTY = new Set([204, 205, 304]);
 const GET = "/__weft/get";
 const IN_PATH = /^\/__weft\/get\/(https?)\/([^/]+)(\/.*)$/;
 
-// The URL that a style of another site refers to, by the path or from the root of that site.
+// The URL that a style of another site refers to, by the path or from the root of that site. A page
+// may write any path: `null` if it has no URL.
 function referred(url, referrer) {
   const direct = IN_PATH.exec(url.pathname);
-  if (direct) return new URL(direct[1] + "://" + direct[2] + direct[3] + url.search);
-  const style = referrer.startsWith(WEB + "/") && IN_PATH.exec(new URL(referrer).pathname);
-  return style ? new URL(style[1] + "://" + style[2] + url.pathname + url.search) : url;
+  const style = direct || (referrer.startsWith(WEB + "/") && IN_PATH.exec(new URL(referrer).pathname));
+  if (!style) return url;
+  try {
+    return new URL(style[1] + "://" + style[2] + (direct ? direct[3] : url.pathname) + url.search);
+  } catch {
+    return null;
+  }
 }
 
 self.addEventListener("install", () => self.skipWaiting());
@@ -43,12 +48,18 @@ self.addEventListener("fetch", (event) => {
   const { request } = event;
   const asked = new URL(request.url);
   const url = asked.origin === WEB ? referred(asked, request.referrer) : asked;
+  if (!url) {
+    // Without a response the browser sends the request itself, and the server would take it for
+    // one of this worker.
+    event.respondWith(Response.error());
+    return;
+  }
   const isFrame = request.mode === "navigate";
   // The server leads a separate window to the archive's page around the site.
   if (isFrame && request.destination === "document") return;
   const isHere = url.origin === location.origin;
   if (isHere && url.pathname.startsWith("/__weft/")) {
-    if (isFrame || request.destination === "script") return;
+    if (url === asked && (isFrame || request.destination === "script")) return;
     // Scripts of the page have nothing to ask there.
     event.respondWith(Response.error());
     return;
@@ -81,16 +92,17 @@ async function answer(request, url, isOwn) {
   if (request.method !== "GET" && request.method !== "HEAD") init.body = await request.arrayBuffer();
   const place = isOwn ? GET : WEB + GET + "/" + url.protocol.slice(0, -1) + "/" + url.host + url.pathname;
   const answered = await fetch(place + "?" + asked, init);
-  return ADDRESSED.has(request.destination) ? atItsAddress(answered) : answered;
+  return ADDRESSED.has(request.destination) ? atItsAddress(answered, init.body) : answered;
 }
 
 // Gives a response the address of its request. The browser resolves what a module, a style or a
 // worker refers to against the address of the response, and tells it to scripts. A response that is
 // made here has none, so the browser takes that of the request. The browser follows a redirect
-// again, because that changes the address. A response that no script may read stays as it is.
-function atItsAddress(answered) {
+// again, because that changes the address. It would not repeat a body: such a response has the address
+// of its request. A response that no script may read stays as it is.
+function atItsAddress(answered, body) {
   if (answered.type !== "basic" && answered.type !== "cors") return answered;
-  if (answered.redirected) {
+  if (answered.redirected && !body) {
     const target = new URL(answered.url).searchParams.get("url");
     if (target) return Response.redirect(target);
   }

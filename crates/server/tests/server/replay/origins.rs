@@ -522,7 +522,9 @@ const asks = (url) => "fetch('" + url + "').then((a) => a.text()).then((t) => po
 const works = (url) => until((resolve) => { const worker = new Worker(url); worker.onmessage = (event) => resolve(event.data); worker.onerror = () => resolve(""); }, 900);
 const ways = {
   fetch: () => text(V), json: () => text(V + "/data.json"), opaque: () => text(V, { mode: "no-cors" }), origin: () => text(O + "/p"),
-  origin_get: () => text(O + "/__weft/get?for=fetch&url=/p"), web: () => text(WEB + "/__weft/get?for=font&loaded=1&url=" + V), own_get: () => text("/__weft/get?for=fetch&url=/"),
+  origin_get: () => text(O + "/__weft/get?for=fetch&url=/p"), web: () => text(WEB + "/__weft/get?for=font&loaded=1&url=" + V),
+  web_path: () => text(WEB + "/__weft/get/https/victim.example/p?for=font&loaded=1&url=" + V), web_own: () => until((resolve) => { const script = document.createElement("script"); script.crossOrigin = ""; script.onload = () => resolve("secret"); script.onerror = () => resolve(""); script.src = WEB + "/__weft/get/http/" + location.host + "/__weft/get?for=font&loaded=1&url=https://victim.example/secret.js"; document.body.append(script); }, 900),
+  web_no_url: () => text(WEB + "/__weft/get/https/%/?for=font&loaded=1&url=" + V), own_get: () => text("/__weft/get?for=fetch&url=/"),
   clear: () => text("/__weft/clear"), request: () => request(""), request_document: () => request("document"),
   frame: () => v.contentDocument.body.innerText, frame_window: () => v.contentWindow.document.body.innerText, frame_storage: () => v.contentWindow.localStorage.k, frame_index: () => window[0].document.body.innerText,
   domain: () => { document.domain = rest.split(".").slice(2).join(".").split(":")[0]; return window[0].document.body.innerText; },
