@@ -439,7 +439,7 @@ async fn links_in_an_archived_page_lead_to_archived_pages() {
     for link in links {
         let page = get(&router, &link.replace("&amp;", "&")).await;
         assert!(
-            page.body.contains("has no capture of this URL"),
+            page.body.contains("This URL was not captured"),
             "{link}: {}",
             page.status
         );
