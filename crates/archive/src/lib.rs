@@ -66,7 +66,7 @@ pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};
 pub use one_input::{Counts, OneInput, Part, Parts};
 pub use own_inputs::own_inputs;
 pub use record::{Interrupt, RecordError, input_at, open_record, raw_record};
-pub use record_outcome::RecordOutcome;
+pub use record_outcome::{RecordOutcome, damage_of};
 pub use request_of::{RequestRecord, request_record};
 pub use served_tables::{OpenTablesError, ServedTables};
 pub use version::VERSION;

@@ -51,7 +51,7 @@ impl RecordOutcome {
 
 /// Returns the damage of a record that is used nevertheless: the entries of the quarantine for it,
 /// one of each reason.
-pub(crate) fn damage_of(record: &Record) -> Vec<Defect> {
+pub fn damage_of(record: &Record) -> Vec<Defect> {
     let mut damage: Vec<Defect> = Vec::new();
     for defect in &record.defects {
         let is_new = damage.iter().all(|known| known.reason != defect.reason);

@@ -165,14 +165,16 @@ impl Expected {
                 Entry::Quarantined(_, defect) => quarantine(defect),
                 Entry::Record(record) => {
                     progress.records += 1;
-                    match extract::extract(
-                        &record,
-                        &Settings {
-                            links,
-                            text: true,
-                            documents: Documents::NONE,
-                        },
-                    ) {
+                    let settings = Settings {
+                        links,
+                        text: true,
+                        documents: Documents::NONE,
+                    };
+                    let extracted = extract::extract(&record, &settings);
+                    if !matches!(extracted, Extracted::Unusable(_)) {
+                        archive::damage_of(&record).into_iter().for_each(&mut quarantine);
+                    }
+                    match extracted {
                         Extracted::Counted => {}
                         Extracted::Attachment(attachment) => batch.lines.push((input, *attachment)),
                         Extracted::Unusable(defect) => quarantine(defect),
