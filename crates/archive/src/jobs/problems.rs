@@ -63,9 +63,10 @@ fn sort(rows: &mut [&LedgerRow], failed_packages: &[FailedPackage]) {
     });
 }
 
-/// Returns whether an input has another label than the one that the load gives.
+/// Returns whether an input has another label than the one that the load gives. Of a file that was
+/// replaced, the load has read the new content.
 pub(super) fn keeps_label(entry: &LedgerRow, label: &str) -> bool {
-    !label.is_empty() && entry.collection != label
+    !label.is_empty() && entry.collection != label && entry.missing.is_empty()
 }
 
 fn is_reportable(entry: &LedgerRow) -> bool {

@@ -243,7 +243,8 @@ fn labels(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     let head = counted(kept, "input keeps its collection", "inputs keep their collection");
     let head = format!("{head}, because a load does not change it");
     writeln!(context.out, "\n{}", context.out.style.warn(&head))?;
-    let rows = job.problems.iter().filter(|row| row.collection != job.collection);
+    let keeps_label = |row: &&LedgerRow| row.collection != job.collection && row.missing.is_empty();
+    let rows = job.problems.iter().filter(keeps_label);
     let mut listed = 0;
     for row in rows.take(INPUTS_LISTED) {
         listed += 1;
