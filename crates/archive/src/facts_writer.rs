@@ -123,7 +123,7 @@ enum Last {
     /// It is in the tables.
     Published,
     /// It is committed, but possibly not in all tables.
-    Noted(Note),
+    Noted(Box<Note>),
     /// Only the index knows whether it is committed: a commit failed, or the archive was just
     /// opened.
     Unknown,
@@ -204,7 +204,7 @@ impl FactsWriter {
         let done = commit(&mut note);
         *last = match (&done, note) {
             (Err(_), _) => Last::Unknown,
-            (Ok(_), Some(note)) => Last::Noted(note),
+            (Ok(_), Some(note)) => Last::Noted(Box::new(note)),
             (Ok(_), None) => Last::Published,
         };
         let done = done?;
@@ -435,7 +435,7 @@ fn noted(index: &Index) -> Result<Last, EpochError> {
         .map_err(index::ApplyError::Snapshot)?;
     match note.as_deref().map(Note::of_bytes) {
         None => Ok(Last::Published),
-        Some(Some(note)) => Ok(Last::Noted(note)),
+        Some(Some(note)) => Ok(Last::Noted(Box::new(note))),
         Some(None) => Err(EpochError::Note),
     }
 }

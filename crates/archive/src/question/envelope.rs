@@ -126,7 +126,6 @@ macro_rules! define {
         /// Any of the answers.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "answer", rename_all = "snake_case")]
-        #[expect(clippy::large_enum_variant, reason = "there is one per question, and it is moved a few times only")]
         pub enum Body {
             $($(#[$doc])* $kind($answer),)*
         }

@@ -24,8 +24,8 @@ fn rows(table: ServingTable) -> Vec<Value> {
         ServingTable::Captures => json!({
             "url_key": url_key(number / OF_KEY), "fetch_time": number, "input_number": 1, "offset": number,
             "url": "http://example.org/", "mime": "text/html", "status": 200, "method": "", "digest": "sha",
-            "length": 1, "kind": "response", "index_only": number % 10 == 0, "is_damaged": false,
-            "record_offset": (number % 10 == 0).then_some(7), "filename": (number % 10 == 0).then_some("x"),
+            "length": 1, "kind": "response", "index_only": number.is_multiple_of(10), "is_damaged": false,
+            "record_offset": number.is_multiple_of(10).then_some(7), "filename": number.is_multiple_of(10).then_some("x"),
         }),
         ServingTable::Inlinks => json!({
             "source_key": url_key(number), "target_key": url_key(ROWS), "target_url": "http://example.org/",

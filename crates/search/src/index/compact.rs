@@ -103,10 +103,12 @@ fn to_merge(mut segments: Vec<SegmentSize>, deleted_percent_max: u64) -> Vec<Seg
 mod tests {
     use super::*;
 
+    /// Documents and deleted ones of each segment, and the segments that are merged.
+    type Case = (&'static [(u64, u64)], &'static [usize]);
+
     #[test]
     fn the_fewest_segments_are_merged() {
-        // Documents and deleted ones of each segment, and the segments that are merged.
-        let cases: [(&[(u64, u64)], &[usize]); 5] = [
+        let cases: [Case; 5] = [
             (&[], &[]),
             (&[(100, 5)], &[]),
             (&[(100, 6)], &[0]),
